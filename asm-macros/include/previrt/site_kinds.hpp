@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace previrt {
+
+enum class Padding : std::uint8_t {
+    front, // redundant CS prefixes on the instruction itself
+    nop,   // one long NOP behind
+    trap,  // int3 behind an instruction that never falls through
+};
+
+// What the operand byte of an annotated memory access means.
+enum class Annotates : std::uint8_t { nothing, level, device };
+
+enum class ModRm : std::uint8_t { none, reg, mem, either };
+
+// One way a kind is encoded, without operand-size and address-size prefixes and REX.
+struct Encoding {
+    std::uint8_t mandatory_prefix; // 0x66, 0xf2, 0xf3, or 0
+    std::uint8_t opcode_length;
+    std::uint8_t opcode[5];
+    ModRm modrm;
+    std::int8_t extension; // ModRM.reg when it is part of the opcode, else -1
+    std::uint8_t immediate_bytes;
+};
+
+enum class SiteKind : std::uint8_t;
+
+struct SiteKindInfo {
+    SiteKind kind;
+    const char* name;
+    std::uint8_t replacement_bytes; // the longest sequence that may take the place of the instruction
+    Padding padding;
+    std::uint8_t nop_bytes; // with Padding::nop
+    bool silent;            // at CPL 3 it does not fault but gives the host's answer
+    Annotates annotates;
+    const Encoding* encodings;
+    std::uint8_t encoding_count;
+};
+
+#include "previrt/site_kinds.inc"
+
+constexpr const SiteKindInfo* find_site_kind(std::uint8_t kind) {
+    for (const SiteKindInfo& info : site_kinds) {
+        if (static_cast<std::uint8_t>(info.kind) == kind) {
+            return &info;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace previrt

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "inplace-vmm/record_check.hpp"
+
+namespace previrt {
+
+namespace {
+
+constexpr unsigned longest_instruction = 15;
+constexpr std::uint8_t cs_prefix = 0x2e;
+constexpr std::uint8_t int3 = 0xcc;
+constexpr std::uint8_t nop_3[] = {0x0f, 0x1f, 0x00};
+constexpr std::uint8_t nop_4[] = {0x0f, 0x1f, 0x40, 0x00};
+
+struct Prefixes {
+    std::size_t length;
+    bool operand_size;
+    std::uint8_t repeat; // 0xf2, 0xf3 or 0
+};
+
+constexpr bool is_segment_override(std::uint8_t byte) {
+    return byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x64 || byte == 0x65;
+}
+
+Prefixes read_prefixes(std::span<const std::uint8_t> instruction) {
+    Prefixes prefixes{};
+    for (; prefixes.length < instruction.size(); ++prefixes.length) {
+        const std::uint8_t byte = instruction[prefixes.length];
+        if (byte == 0x66) {
+            prefixes.operand_size = true;
+        } else if (byte == 0xf2 || byte == 0xf3) {
+            prefixes.repeat = byte;
+        } else if (byte != 0x67 && byte != 0xf0 && !is_segment_override(byte)) {
+            break;
+        }
+    }
+    const bool rex = prefixes.length < instruction.size() && (instruction[prefixes.length] & 0xf0) == 0x40;
+    prefixes.length += rex ? 1 : 0;
+    return prefixes;
+}
+
+bool prefixes_match(const Prefixes& prefixes, const Encoding& encoding, bool repeats) {
+    if (encoding.mandatory_prefix == 0x66) {
+        return prefixes.operand_size && prefixes.repeat == 0;
+    }
+    if (encoding.mandatory_prefix != 0) {
+        return prefixes.repeat == encoding.mandatory_prefix;
+    }
+    return (prefixes.repeat != 0) == repeats;
+}
+
+// ModRM, SIB and displacement in 64-bit mode; 0 when they do not fit or are not of the form `encoding` wants.
+std::size_t operand_length(const Encoding& encoding, std::span<const std::uint8_t> rest) {
+    if (rest.empty()) {
+        return 0;
+    }
+    const unsigned mod = rest[0] >> 6U;
+    const unsigned reg = (rest[0] >> 3U) & 7U;
+    const unsigned rm = rest[0] & 7U;
+    if (encoding.extension >= 0 && reg != static_cast<unsigned>(encoding.extension)) {
+        return 0;
+    }
+    if (encoding.modrm == ModRm::reg || mod == 3) {
+        return encoding.modrm == ModRm::mem ? 0 : 1;
+    }
+    std::size_t length = 1;
+    unsigned base = rm;
+    if (rm == 4) {
+        if (rest.size() < 2) {
+            return 0;
+        }
+        base = rest[1] & 7U;
+        length = 2;
+    }
+    if (mod == 1) {
+        return length + 1;
+    }
+    const bool no_base = mod == 0 && base == 5;
+    return mod == 2 || no_base ? length + 4 : length;
+}
+
+bool encoding_matches(const Encoding& encoding, bool repeats, std::span<const std::uint8_t> instruction) {
+    const Prefixes prefixes = read_prefixes(instruction);
+    if (!prefixes_match(prefixes, encoding, repeats)) {
+        return false;
+    }
+    std::span<const std::uint8_t> rest = instruction.subspan(prefixes.length);
+    if (rest.size() < encoding.opcode_length) {
+        return false;
+    }
+    for (std::size_t i = 0; i < encoding.opcode_length; ++i) {
+        if (rest[i] != encoding.opcode[i]) {
+            return false;
+        }
+    }
+    rest = rest.subspan(encoding.opcode_length);
+    std::size_t expected = encoding.immediate_bytes;
+    if (encoding.modrm != ModRm::none) {
+        const std::size_t operand = operand_length(encoding, rest);
+        if (operand == 0) {
+            return false;
+        }
+        expected += operand;
+    }
+    return rest.size() == expected;
+}
+
+bool all_are(std::span<const std::uint8_t> bytes, std::uint8_t value) {
+    for (const std::uint8_t byte : bytes) {
+        if (byte != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool same(std::span<const std::uint8_t> left, std::span<const std::uint8_t> right) {
+    if (left.size() != right.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        if (left[i] != right[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool padding_matches(Padding padding, std::span<const std::uint8_t> bytes) {
+    switch (padding) {
+    case Padding::front:
+        return all_are(bytes, cs_prefix);
+    case Padding::trap:
+        return all_are(bytes, int3);
+    case Padding::nop:
+        return same(bytes, nop_3) || same(bytes, nop_4);
+    }
+    return false;
+}
+
+bool width_is_coded(std::uint8_t form) {
+    return ((form >> 3U) & 7U) <= 4;
+}
+
+RecordFault check_fields(const SiteRecord& record) {
+    if (find_site_kind(record.kind) == nullptr) {
+        return RecordFault::unknown_kind;
+    }
+    if ((record.form & 0x80U) != 0 || record.shape() > Shape::dx || !width_is_coded(record.form)) {
+        return RecordFault::reserved_form;
+    }
+    if (record.instruction_length() == 0) {
+        return RecordFault::empty_instruction;
+    }
+    const SiteKindInfo& info = *find_site_kind(record.kind);
+    const unsigned executed =
+        info.padding == Padding::front ? record.site_length() : record.instruction_length();
+    return executed > longest_instruction ? RecordFault::longer_than_an_instruction : RecordFault::none;
+}
+
+// The text that holds the whole of [address, address + length), or nullptr.
+const Text* find_text(std::span<const Text> text, std::uint64_t address, std::uint64_t length) {
+    std::size_t low = 0;
+    std::size_t high = text.size();
+    while (low < high) {
+        const std::size_t middle = low + ((high - low) / 2);
+        if (text[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) {
+        return nullptr;
+    }
+    const Text& candidate = text[low - 1];
+    const std::uint64_t offset = address - candidate.address;
+    const std::uint64_t size = candidate.bytes.size();
+    return offset < size && length <= size - offset ? &candidate : nullptr;
+}
+
+RecordFault check_site(const Site& site, std::span<const Text> text) {
+    const RecordFault fields = check_fields(site.record);
+    if (fields != RecordFault::none) {
+        return fields;
+    }
+    const std::uint64_t length = site.record.site_length();
+    const Text* const found = find_text(text, site.address, length);
+    if (found == nullptr) {
+        return RecordFault::outside_text;
+    }
+    return check_site_bytes(site.record, found->bytes.subspan(site.address - found->address, length));
+}
+
+} // namespace
+
+const char* describe(RecordFault fault) {
+    switch (fault) {
+    case RecordFault::none:
+        return "no fault";
+    case RecordFault::unknown_kind:
+        return "its kind is unknown";
+    case RecordFault::reserved_form:
+        return "its operand form has a reserved value";
+    case RecordFault::empty_instruction:
+        return "its instruction has no bytes";
+    case RecordFault::longer_than_an_instruction:
+        return "its instruction is longer than 15 bytes";
+    case RecordFault::outside_text:
+        return "its site is not inside an executable section";
+    case RecordFault::unsorted:
+        return "its site lies before that of the record in front of it";
+    case RecordFault::overlapping:
+        return "its site overlaps that of the record in front of it";
+    case RecordFault::wrong_padding:
+        return "the padding at its site is not the padding of its kind";
+    case RecordFault::wrong_instruction:
+        return "the bytes at its site are not an instruction of its kind";
+    }
+    return "unknown fault";
+}
+
+RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint8_t> bytes) {
+    const RecordFault fields = check_fields(record);
+    if (fields != RecordFault::none) {
+        return fields;
+    }
+    if (bytes.size() != record.site_length()) {
+        return RecordFault::outside_text;
+    }
+    const SiteKindInfo& info = *find_site_kind(record.kind);
+    const bool in_front = info.padding == Padding::front;
+    const auto padding =
+        in_front ? bytes.first(record.padding_length()) : bytes.last(record.padding_length());
+    const auto instruction =
+        in_front ? bytes.last(record.instruction_length()) : bytes.first(record.instruction_length());
+    if (!padding_matches(info.padding, padding)) {
+        return RecordFault::wrong_padding;
+    }
+    for (std::size_t i = 0; i < info.encoding_count; ++i) {
+        if (encoding_matches(info.encodings[i], record.repeats(), instruction)) {
+            return RecordFault::none;
+        }
+    }
+    return RecordFault::wrong_instruction;
+}
+
+RecordCheck check_records(std::span<const Site> sites, std::span<const Text> text) {
+    std::uint64_t previous = 0;
+    std::uint64_t end_of_previous = 0;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        const Site& site = sites[i];
+        const RecordFault fault = check_site(site, text);
+        if (fault != RecordFault::none) {
+            return {fault, i};
+        }
+        if (site.address < previous) {
+            return {RecordFault::unsorted, i};
+        }
+        if (site.address < end_of_previous) {
+            return {RecordFault::overlapping, i};
+        }
+        previous = site.address;
+        end_of_previous = site.address + site.record.site_length(); // inside its text: cannot wrap
+    }
+    return {RecordFault::none, sites.size()};
+}
+
+} // namespace previrt

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/llvm/site_classifier.hpp"
+
+#include <cstdint>
+#include <llvm/MC/MCAsmBackend.h>
+#include <llvm/MC/MCCodeEmitter.h>
+#include <llvm/MC/MCELFStreamer.h>
+#include <llvm/MC/MCObjectWriter.h>
+#include <llvm/MC/MCParser/MCAsmParser.h>
+#include <llvm/Support/SMLoc.h>
+#include <memory>
+#include <optional>
+
+namespace previrt {
+
+// Writes an object file in which every sensitive instruction is padded and recorded: what the macros of
+// asm-macros/ do by name, done where the assembler has recognised the instruction.
+class SiteStreamer : public llvm::MCELFStreamer {
+public:
+    SiteStreamer(const LlvmTarget& target, llvm::MCContext& context,
+                 std::unique_ptr<llvm::MCAsmBackend> backend, std::unique_ptr<llvm::MCObjectWriter> writer,
+                 std::unique_ptr<llvm::MCCodeEmitter> emitter);
+
+    // Whose words name a place inside a macro best.
+    void report_errors_through(llvm::MCAsmParser& parser) { parser_ = &parser; }
+
+    // The next instruction is an annotated memory access (.previrt_annotate).
+    struct Annotation {
+        SiteKind kind;
+        unsigned width;
+        std::uint8_t operand;
+        llvm::SMLoc location;
+    };
+    void annotate(const Annotation& annotation);
+
+    void emitInstruction(const llvm::MCInst& instruction, const llvm::MCSubtargetInfo& subtarget) override;
+
+private:
+    // A rep or lock on a line of its own.
+    struct LonePrefix {
+        llvm::MCSymbol* label;
+        bool repeats;
+    };
+
+    [[nodiscard]] std::optional<SiteForm> form_of(const llvm::MCInst& instruction,
+                                                  const llvm::MCSubtargetInfo& subtarget);
+    void emit_site(const SiteForm& form, const llvm::MCInst& instruction,
+                   const llvm::MCSubtargetInfo& subtarget, const std::optional<LonePrefix>& prefix);
+    void emit_record(llvm::MCSymbol* site, const SiteForm& form, bool repeats, unsigned padding,
+                     unsigned length);
+    void emit_note();
+
+    void report(llvm::SMLoc location, const llvm::Twine& message);
+
+    const LlvmTarget& target_;
+    llvm::MCAsmParser* parser_ = nullptr;
+    SiteClassifier classifier_;
+    std::optional<LonePrefix> prefix_;
+    std::optional<Annotation> annotation_;
+    bool note_emitted_ = false;
+};
+
+} // namespace previrt

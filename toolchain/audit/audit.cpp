@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/audit/audit.hpp"
+
+#include "toolchain/audit/code_map.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/image/site_table.hpp"
+#include "toolchain/llvm/instruction_decoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <unordered_map>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::size_t most_bytes_shown = 15;
+
+std::string hex_bytes(std::span<const std::uint8_t> bytes) {
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+        std::array<char, 4> digits{};
+        static_cast<void>(std::snprintf(digits.data(), digits.size(), text.empty() ? "%02x" : " %02x", byte));
+        text += digits.data();
+    }
+    return text;
+}
+
+std::span<const std::uint8_t> bytes_at(const ElfImage& image, std::uint64_t address, std::size_t length) {
+    const Section& section = *image.section_at(address);
+    const auto rest = section.bytes.subspan(address - section.address);
+    return rest.first(std::min(rest.size(), length));
+}
+
+// The record's form says what the decoder reads at its place: the two come from different tools.
+void check_record_forms(const KernelFile& file, const std::vector<Site>& sites, const Places& places,
+                        const InstructionDecoder& decoder) {
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        const SiteRecord& record = sites[i].record;
+        const SiteKindInfo& info = *find_site_kind(record.kind);
+        const bool in_front = info.padding == Padding::front;
+        const std::uint64_t address = sites[i].address + (in_front ? record.padding_length() : 0);
+        const auto instruction =
+            decoder.decode(bytes_at(file.elf, address, record.instruction_length()), address);
+        std::optional<SiteForm> form;
+        if (instruction && instruction->length == record.instruction_length()) {
+            form = info.annotates == Annotates::nothing
+                       ? instruction->sensitive
+                       : decoder.classifier().classify_annotated(info.kind, instruction->decoded);
+        }
+        if (form && info.annotates != Annotates::nothing) {
+            form->operand = record.operand; // level or device: the instruction does not show it
+        }
+        const SiteForm recorded{info.kind, record.shape(), record.width(), record.operand};
+        if (!form || *form != recorded) {
+            throw InputError(
+                file.path + ": record " + std::to_string(i) + " for " + places.at(sites[i].address).text() +
+                ": it says " + info.name + " with operand form " + hex(record.form) + ", " +
+                hex(record.operand) +
+                ", the bytes there are: " + hex_bytes(bytes_at(file.elf, address, most_bytes_shown)));
+        }
+    }
+}
+
+class Auditor {
+public:
+    Auditor(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols)
+        : file_(file), exceptions_(exceptions), places_(file.elf, symbols), decoder_(target_) {}
+
+    AuditReport run() {
+        const std::vector<Site> sites = read_site_table(file_, places_);
+        check_record_forms(file_, sites, places_, decoder_);
+        const CodeMap map(file_.elf, sites, decoder_);
+
+        report_.file = file_.path;
+        report_.instructions = map.instruction_count();
+        report_.data_bytes = map.data_bytes();
+        report_.records = sites.size();
+        for (const Site& site : sites) {
+            ++report_.records_by_kind[find_site_kind(site.record.kind)->name];
+        }
+        for (const CodeMap::SensitiveInstruction& instruction : map.sensitive()) {
+            if (!is_recorded(sites, instruction)) {
+                add_unrecorded(instruction);
+            }
+        }
+        for (const std::uint64_t address : map.undecodable()) {
+            add(report_.undecodable, address, "", "", most_bytes_shown);
+        }
+        for (const CodeMap::Range& range : map.doubtful()) {
+            report_.doubtful.push_back({places_.at(range.address), range.length});
+        }
+        return report_;
+    }
+
+private:
+    // Execution may also arrive behind the padding in front.
+    static bool is_recorded(const std::vector<Site>& sites,
+                            const CodeMap::SensitiveInstruction& instruction) {
+        const auto after = std::ranges::upper_bound(sites, instruction.address, {}, &Site::address);
+        if (after == sites.begin()) {
+            return false;
+        }
+        const Site& site = *(after - 1);
+        const SiteKindInfo& info = *find_site_kind(site.record.kind);
+        const std::uint64_t offset = instruction.address - site.address;
+        const std::uint64_t padding = info.padding == Padding::front ? site.record.padding_length() : 0;
+        return info.kind == instruction.form.kind && offset <= padding &&
+               offset + instruction.length == padding + site.record.instruction_length();
+    }
+
+    void add_unrecorded(const CodeMap::SensitiveInstruction& instruction) {
+        const std::string kind = find_site_kind(static_cast<std::uint8_t>(instruction.form.kind))->name;
+        const auto bytes = bytes_at(file_.elf, instruction.address, instruction.length);
+        const auto decoded = decoder_.decode(bytes, instruction.address);
+        add(report_.unrecorded, instruction.address, decoder_.text(*decoded, instruction.address), kind,
+            instruction.length);
+    }
+
+    void add(std::vector<AuditReport::Finding>& findings, std::uint64_t address, const std::string& text,
+             const std::string& kind, std::size_t length) {
+        AuditReport::Finding finding{places_.at(address), hex_bytes(bytes_at(file_.elf, address, length)),
+                                     text, kind, ""};
+        const ExceptionList::Entry* const exception = exceptions_.find(finding.place, kind);
+        if (exception != nullptr) {
+            finding.reason = exception->reason;
+            report_.explained.push_back(finding);
+        } else {
+            findings.push_back(finding);
+        }
+    }
+
+    const KernelFile& file_;
+    ExceptionList& exceptions_;
+    Places places_;
+    LlvmTarget target_;
+    InstructionDecoder decoder_;
+    AuditReport report_;
+};
+
+} // namespace
+
+AuditReport audit(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols) {
+    return Auditor(file, exceptions, symbols).run();
+}
+
+} // namespace previrt

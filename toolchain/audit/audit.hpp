@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/audit/exception_list.hpp"
+#include "toolchain/image/kernel_file.hpp"
+#include "toolchain/image/places.hpp"
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+struct AuditReport {
+    struct Finding {
+        Place place;
+        std::string bytes;       // in hex
+        std::string instruction; // disassembled; empty where the bytes do not decode
+        std::string kind;        // likewise
+        std::string reason;      // of an exception
+    };
+    struct Doubt {
+        Place place;
+        std::uint64_t length;
+    };
+
+    std::string file;
+    std::uint64_t instructions = 0;
+    std::uint64_t data_bytes = 0;
+    std::uint64_t records = 0;
+    std::map<std::string, std::uint64_t> records_by_kind;
+    std::vector<Finding> unrecorded;
+    std::vector<Finding> undecodable;
+    std::vector<Finding> explained;
+    std::vector<Doubt> doubtful;
+
+    [[nodiscard]] bool complete() const { return unrecorded.empty() && undecodable.empty(); }
+};
+
+// Holds every sensitive instruction of the file against its records. Throws InputError where the records are
+// not to be trusted. `symbols` names the places of a file that has no symbols of its own.
+AuditReport audit(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols = nullptr);
+
+void print_text(std::ostream& out, const AuditReport& report, const ExceptionList& exceptions);
+void print_json(std::ostream& out, const AuditReport& report);
+
+} // namespace previrt

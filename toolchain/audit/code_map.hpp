@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/record_check.hpp"
+#include "toolchain/image/elf_image.hpp"
+#include "toolchain/llvm/instruction_decoder.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+// Which bytes of the executable sections are instructions.
+//
+// A linear sweep would take data in text for code and lose its step behind it. So execution is followed, from
+// the surest evidence to the weakest: function symbols, the entry point and recorded sites; their branches;
+// what follows a call; what is left inside a function; jump tables; addresses taken; and last what nothing
+// points to. From the second step on a start is only believed if all that follows from it decodes and agrees
+// with what is already known. What remains is data, or code that nothing reaches: it is reported, not passed
+// over.
+class CodeMap {
+public:
+    CodeMap(const ElfImage& image, const std::vector<Site>& sites, const InstructionDecoder& decoder);
+
+    struct SensitiveInstruction {
+        std::uint64_t address;
+        unsigned length;
+        SiteForm form;
+    };
+    struct Range {
+        std::uint64_t address;
+        std::uint64_t length;
+    };
+
+    [[nodiscard]] const std::vector<SensitiveInstruction>& sensitive() const {
+        return sensitive_;
+    } // by address
+    // Reached as code for sure, yet no instruction that the decoder knows.
+    [[nodiscard]] const std::vector<std::uint64_t>& undecodable() const { return undecodable_; }
+    // Neither code nor known to be data, in which some offset holds a sensitive instruction.
+    [[nodiscard]] const std::vector<Range>& doubtful() const { return doubtful_; }
+    [[nodiscard]] std::uint64_t instruction_count() const { return instruction_count_; }
+    [[nodiscard]] std::uint64_t data_bytes() const { return data_bytes_; }
+
+private:
+    enum class Byte : std::uint8_t { unknown, start, body, data };
+
+    struct Area {
+        const Section* section;
+        std::vector<Byte> bytes;
+    };
+    struct Step {
+        std::uint64_t address;
+        Instruction instruction;
+    };
+    // The evidence that an address is code, surest first.
+    enum Evidence : std::uint8_t { certain, after_call, address_taken, evidence_count };
+
+    Area* area_at(std::uint64_t address);
+    Byte* byte_at(std::uint64_t address);
+    std::span<const std::uint8_t> bytes_from(const Area& area, std::uint64_t address) const;
+
+    void mark_data_symbols();
+    void add_certain_roots(const std::vector<Site>& sites);
+    void add_address_roots();
+    void explore_roots();
+    void explore_gaps(bool inside_functions);
+    bool explore(std::uint64_t root, bool sure);
+    bool follow(Area& area, std::uint64_t address, bool sure, std::vector<Step>& steps,
+                std::vector<std::uint64_t>& pending);
+    bool is_surely_data(std::span<const std::uint8_t> bytes, std::uint64_t address) const;
+    bool continue_at(std::uint64_t target, bool sure, std::vector<std::uint64_t>& pending);
+    std::optional<std::uint64_t> branch_target(const Instruction& instruction, std::uint64_t address,
+                                               bool& leaves_file) const;
+    void claim(const Step& step);
+    void release(const Step& step);
+    void commit(const Step& step, bool sure);
+    void explore_gap(Area& area, std::size_t begin, std::size_t end);
+    std::size_t skip_jump_table(Area& area, std::size_t begin, std::size_t end);
+    void summarise();
+
+    const ElfImage& image_;
+    const InstructionDecoder& decoder_;
+    std::vector<Area> areas_; // by address
+    std::deque<std::uint64_t> roots_[evidence_count];
+    std::vector<SensitiveInstruction> sensitive_;
+    std::vector<std::uint64_t> undecodable_;
+    std::vector<Range> doubtful_;
+    std::uint64_t instruction_count_ = 0;
+    std::uint64_t data_bytes_ = 0;
+};
+
+} // namespace previrt
