@@ -104,15 +104,16 @@ int assemble(const AssemblerOptions& options) {
     llvm::SourceMgr sources;
     sources.setIncludeDirs(options.include_directories);
     const std::string name = options.inputs.size() == 1 ? options.inputs.front() : "<stdin>";
-    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(read_inputs(options), name),
-                               llvm::SMLoc());
+    const std::string source = read_inputs(options);
+    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(source, name), llvm::SMLoc());
 
     llvm::MCContext context(target.triple, target.assembly.get(), target.registers.get(),
                             target.subtarget.get(), &sources, &target.options);
     const std::unique_ptr<llvm::MCObjectFileInfo> file_info(
         target.target->createMCObjectFileInfo(context, /*PIC=*/false));
     context.setObjectFileInfo(file_info.get());
-    context.setGenDwarfForAssembly(options.debug_lines);
+    // A compiler passes -g on with lines of its own.
+    context.setGenDwarfForAssembly(options.debug_lines && source.find("\t.loc ") == std::string::npos);
     context.setDwarfVersion(5);
 
     std::error_code error;

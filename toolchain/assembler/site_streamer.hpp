@@ -37,6 +37,11 @@ public:
 
     void emitInstruction(const llvm::MCInst& instruction, const llvm::MCSubtargetInfo& subtarget) override;
 
+    // gcc names file 0 again as file 1, and LLVM then leaves number 1 unassigned. Without a file 0 it takes
+    // file 1 for it.
+    void emitDwarfFile0Directive(llvm::StringRef, llvm::StringRef, std::optional<llvm::MD5::MD5Result>,
+                                 std::optional<llvm::StringRef>, unsigned) override {}
+
 private:
     // A rep or lock on a line of its own.
     struct LonePrefix {

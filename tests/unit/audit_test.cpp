@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The audit finds every unrecorded sensitive instruction and takes no data for one.
+#include "tests/unit/assemblers.hpp"
+#include "tests/unit/make_bzimage.hpp"
+
+#include "previrt/site_record.hpp"
+
+#include "toolchain/audit/audit.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <zlib.h>
+
+namespace previrt {
+
+namespace {
+
+// Data whose bytes are cli, sti, in, out, hlt, ins and outs, and a text that decodes as such.
+constexpr const char* sensitive_data =
+    "\t.byte 0xfa, 0xfb, 0xec, 0xee, 0xf4, 0x6c, 0x6f\n\t.ascii \"hello, world\"\n";
+// Gets past the macro of cli.
+constexpr const char* unrecorded_cli = "\t.byte 0xfa\n";
+
+class Audit : public testing::Test {
+protected:
+    AuditReport audit_source(const std::string& source) {
+        ExceptionList none;
+        return audit(assemble(directory, Assembler::gas, source), none);
+    }
+
+    // Assembles, links at a kernel's address and audits; `flags` for ld.
+    AuditReport audit_linked(const std::string& source, const std::string& flags = "") {
+        ExceptionList none;
+        return audit(load_kernel_file(link(source, flags)), none);
+    }
+
+    std::string link(const std::string& source, const std::string& flags = "") {
+        assemble(directory, Assembler::gas, source);
+        const CommandResult result = run_command("ld " + flags + " -Ttext=0xffffffff81000000 -e _start " +
+                                                 directory.path("gas.o") + " -o " + directory.path("linked"));
+        EXPECT_EQ(result.status, 0) << result.output;
+        return directory.path("linked");
+    }
+
+    ScratchDirectory directory;
+};
+
+std::string function(const std::string& name, const std::string& body) {
+    return "\t.globl " + name + "\n\t.type " + name + ", @function\n" + name + ":\n" + body + "\t.size " +
+           name + ", . - " + name + "\n";
+}
+
+TEST_F(Audit, CompleteObject) {
+    const AuditReport report = audit_source(function("f", "\tcli\n\tmov %cr3, %rax\n\tsti\n\thlt\n\tret\n"));
+    EXPECT_TRUE(report.complete());
+    EXPECT_EQ(report.records, 4U);
+    EXPECT_EQ(report.instructions, 5U);
+    EXPECT_TRUE(report.doubtful.empty());
+}
+
+TEST_F(Audit, OneUnrecordedInstructionAmongTenThousand) {
+    std::string body;
+    for (int i = 0; i < 10000; ++i) {
+        body += i == 5000 ? unrecorded_cli : i % 2 == 0 ? "\tadd %rax, %rbx\n" : "\tmov 8(%rdi), %rcx\n";
+    }
+    const std::string source = function("first", "\tret\n") + function("f", body + "\tret\n");
+    assemble(directory, Assembler::gas, source);
+    const CommandResult result = run_command(PREVIRT " audit " + directory.path("gas.o"));
+    EXPECT_EQ(result.status, 1);
+    // 1 byte of `first`, 2500 pairs of 3 and 4 bytes.
+    EXPECT_NE(result.output.find(".text+0x445d (f+0x445c): fa: cli: sensitive (cli) and not recorded"),
+              std::string::npos)
+        << result.output;
+    EXPECT_NE(result.output.find("INCOMPLETE: 10002 instructions, 0 recorded, 1 missing"), std::string::npos)
+        << result.output;
+}
+
+TEST_F(Audit, ByteEncodedInstructionsAreFound) {
+    const AuditReport report =
+        audit_source(function("f", "\t.byte 0x0f, 0x01, 0xcb\n\t.byte 0x0f, 0x01, 0xc8\n\t.byte 0x2e, 0xfa\n"
+                                   "\t.byte 0x0f, 0xc7, 0x2f\n\tret\n"));
+    ASSERT_EQ(report.unrecorded.size(), 4U);
+    EXPECT_EQ(report.unrecorded[0].kind, "stac");
+    EXPECT_EQ(report.unrecorded[1].kind, "monitor");
+    EXPECT_EQ(report.unrecorded[2].kind, "cli");
+    EXPECT_EQ(report.unrecorded[2].bytes, "2e fa");
+    EXPECT_EQ(report.unrecorded[3].kind, "xsaves");
+}
+
+TEST_F(Audit, DataInTextIsNoFalseAlarm) {
+    const AuditReport report = audit_source(function(
+        "f", "\tlea data(%rip), %rsi\n\tjmp 1f\ndata:\n" + std::string(sensitive_data) + "1:\tcli\n\tret\n"));
+    EXPECT_TRUE(report.complete());
+    EXPECT_EQ(report.records, 1U);
+}
+
+TEST_F(Audit, DataInTextHidesNothingBehindIt) {
+    const AuditReport report =
+        audit_source(function("f", "\tlea data(%rip), %rsi\n\tjmp 1f\ndata:\n" + std::string(sensitive_data) +
+                                       "1:" + unrecorded_cli + "\tret\n"));
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(report.unrecorded[0].place.offset, 7U + 2 + 19);
+}
+
+TEST_F(Audit, TypedDataIsNeverCode) {
+    const AuditReport report =
+        audit_source("\t.type data, @object\ndata:\n" + std::string(unrecorded_cli) +
+                     "\tret\n\t.size data, . - data\n" + function("f", "\tlea data(%rip), %rax\n\tret\n"));
+    EXPECT_TRUE(report.complete());
+    EXPECT_TRUE(report.doubtful.empty());
+}
+
+TEST_F(Audit, StringBehindACallIsNotRunInto) {
+    const AuditReport report = audit_source(function("f", "\tcall 1f\n" + std::string(sensitive_data) +
+                                                              "1:\tpop %rdi\n" + unrecorded_cli + "\tret\n"));
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(report.unrecorded[0].place.offset, 5U + 19 + 1);
+}
+
+TEST_F(Audit, CodeBehindACallIsReached) {
+    const AuditReport report =
+        audit_source(function("f", "\tcall outside\n" + std::string(unrecorded_cli) + "\tcall *%rax\n" +
+                                       unrecorded_cli + "\tud2\n" + unrecorded_cli + "\tret\n"));
+    EXPECT_EQ(report.unrecorded.size(), 3U);
+}
+
+std::string with_relative_jump_table(const std::string& second_case) {
+    return function("f",
+                    "\tlea table(%rip), %rdx\n\tmovslq (%rdx,%rdi,4), %rax\n\tadd %rdx, %rax\n\tjmp *%rax\n"
+                    "table:\n\t.long 1f - table\n\t.long 2f - table\n\t.long 3f - table\n"
+                    "1:\tmov $1, %eax\n\tret\n2:" +
+                        second_case + "\tmov $2, %eax\n\tret\n3:\txor %eax, %eax\n\tret\n");
+}
+
+TEST_F(Audit, RelativeJumpTableWithoutRelocations) {
+    EXPECT_TRUE(audit_source(with_relative_jump_table("\tcli\n")).complete());
+    EXPECT_TRUE(
+        audit_linked(function("_start", "\tret\n") + with_relative_jump_table("\tcli\n"), "-s").complete());
+    const AuditReport report = audit_source(with_relative_jump_table(unrecorded_cli));
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(report.unrecorded[0].kind, "cli");
+    EXPECT_EQ(report.unrecorded[0].place.offset, 7U + 4 + 3 + 2 + 12 + 6);
+}
+
+std::string with_absolute_jump_table(const std::string& second_case) {
+    return function("_start",
+                    "\tjmp *table(,%rdi,8)\n\t.balign 8\ntable:\n\t.quad 1f\n\t.quad 2f\n\t.quad 3f\n"
+                    "1:\tmov $1, %eax\n\tret\n2:" +
+                        second_case + "\tmov $2, %eax\n\tret\n3:\txor %eax, %eax\n\tret\n");
+}
+
+TEST_F(Audit, AbsoluteJumpTable) {
+    for (const bool linked : {false, true}) {
+        const auto run = [&](const std::string& source) {
+            return linked ? audit_linked(source, "-s") : audit_source(source);
+        };
+        EXPECT_TRUE(run(with_absolute_jump_table("\tcli\n")).complete()) << linked;
+        const AuditReport report = run(with_absolute_jump_table(unrecorded_cli));
+        ASSERT_EQ(report.unrecorded.size(), 1U) << linked;
+        EXPECT_EQ(report.unrecorded[0].place.offset, 8U + 24 + 6) << linked;
+    }
+}
+
+TEST_F(Audit, FragmentsThatOnlyATableNames) {
+    // As Linux's alternatives: replacement code that nothing branches to.
+    const AuditReport report =
+        audit_source(function("f", "\tret\n") +
+                     "\t.section .altinstr_replacement, \"ax\"\n1:" + unrecorded_cli + "2:" + unrecorded_cli +
+                     "\tjmp f\n\t.section .altinstructions, \"a\"\n\t.long 1b - .\n\t.long 2b - .\n");
+    ASSERT_EQ(report.unrecorded.size(), 2U);
+    EXPECT_EQ(report.unrecorded[0].place.section, ".altinstr_replacement");
+}
+
+TEST_F(Audit, StrippedImageIsSweptFromFunctionToFunction) {
+    const std::string source =
+        function("_start", "\tret\n") + "\t.balign 16\n" +
+        function("unreferenced", "\tpush %rbx\n" + std::string(unrecorded_cli) + "\tpop %rbx\n\tret\n");
+    EXPECT_EQ(audit_linked(source, "-s").unrecorded.size(), 1U);
+    EXPECT_EQ(audit_linked(source).unrecorded.size(), 1U);
+}
+
+TEST_F(Audit, WhatNothingReachesIsReported) {
+    const AuditReport report = audit_source(function("f", "\tret\n\t.byte 0xfa, 0x06, 0xfa, 0x06\n"));
+    EXPECT_TRUE(report.complete());
+    ASSERT_EQ(report.doubtful.size(), 1U);
+    EXPECT_EQ(report.doubtful[0].place.offset, 1U);
+    EXPECT_EQ(report.doubtful[0].length, 4U);
+}
+
+TEST_F(Audit, UndecodableCodeIsAFinding) {
+    const AuditReport report = audit_source(function("f", "\tnop\n\t.byte 0x06\n\tret\n"));
+    EXPECT_FALSE(report.complete());
+    ASSERT_EQ(report.undecodable.size(), 1U);
+    EXPECT_EQ(report.undecodable[0].place.offset, 1U);
+}
+
+TEST_F(Audit, CodeOfAnotherModeIsNamed) {
+    const AuditReport report =
+        audit_source(function("f", "\tret\n") + "\t.code32\n" + function("g", "\tcli\n\tret\n"));
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(*report.unrecorded[0].place.symbol, "g");
+}
+
+TEST_F(Audit, RecordOfAnotherOperandFormIsRefused) {
+    assemble(directory, Assembler::gas, function("f", "\tin %dx, %al\n\tret\n"));
+    std::vector<std::uint8_t> bytes = read_file(directory.path("gas.o"));
+    const KernelFile good = parse_kernel_file("good", bytes);
+    const auto table = std::ranges::find(good.elf.sections(), std::string("previrt_sites"), &Section::name);
+    bytes.at(table->file_offset + 5) = encode_form(Shape::dx, 4, false); // the width is 1
+    ExceptionList none;
+    const KernelFile bad = parse_kernel_file("bad", bytes);
+    try {
+        audit(bad, none);
+        FAIL() << "accepted";
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("bad: record 0 for .text+0x0 (f+0x0): it says in"),
+                  std::string::npos)
+            << error.what();
+    }
+}
+
+TEST_F(Audit, BzImage) {
+    const std::string source = function("_start", "\tcli\n\tret\n") + "\t.balign 16\n" +
+                               function("g", std::string(unrecorded_cli) + "\tret\n");
+    const std::vector<std::uint8_t> kernel = read_file(link(source, "-s"));
+    std::vector<std::uint8_t> payload(compressBound(static_cast<uLong>(kernel.size())) + 64);
+    z_stream stream{};
+    ASSERT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    stream.next_in =
+        const_cast<Bytef*>(kernel.data()); // NOLINT(*-const-cast): zlib's signature; it only reads
+    stream.avail_in = static_cast<uInt>(kernel.size());
+    stream.next_out = payload.data();
+    stream.avail_out = static_cast<uInt>(payload.size());
+    ASSERT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    payload.resize(stream.total_out);
+    deflateEnd(&stream);
+
+    ExceptionList none;
+    const KernelFile file = parse_kernel_file("bzImage", make_bzimage(payload));
+    EXPECT_EQ(file.packed, Compression::gzip);
+    const KernelFile symbols = load_kernel_file(link(source));
+    const AuditReport report = audit(file, none, &symbols.elf);
+    EXPECT_EQ(report.records, 1U);
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(report.unrecorded[0].place.text(), ".text+0x10 (g+0x0)");
+}
+
+TEST_F(Audit, ExceptionsExplain) {
+    const KernelFile file = assemble(directory, Assembler::gas,
+                                     function("f", std::string(unrecorded_cli) + "\t.byte 0xfb\n\tret\n") +
+                                         function("g", "\tret\n"));
+    ExceptionList list("list",
+                       "# comment\nf+0x0  cli  never executed: a test # with a comment\n\ng * for nothing\n");
+    const AuditReport report = audit(file, list);
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(report.unrecorded[0].kind, "sti");
+    ASSERT_EQ(report.explained.size(), 1U);
+    EXPECT_EQ(report.explained[0].reason, "never executed: a test ");
+    std::ostringstream text;
+    print_text(text, report, list);
+    EXPECT_NE(text.str().find("the exception of line 4 (g *) explains nothing here"), std::string::npos)
+        << text.str();
+
+    ExceptionList all("list", "section:.text* * whatever\n");
+    EXPECT_TRUE(audit(file, all).complete());
+}
+
+TEST_F(Audit, ExceptionListErrorsNameTheLine) {
+    for (const char* const text : {"f cli\n", "f\n", "f clx because\n"}) {
+        try {
+            const ExceptionList list("list", std::string("# first\n") + text);
+            FAIL() << text;
+        } catch (const InputError& error) {
+            EXPECT_TRUE(std::string(error.what()).starts_with("list:2: ")) << error.what();
+        }
+    }
+}
+
+TEST_F(Audit, JsonReport) {
+    assemble(directory, Assembler::gas, function("f", "\tsti\n" + std::string(unrecorded_cli) + "\tret\n"));
+    const CommandResult result = run_command(PREVIRT " audit --json " + directory.path("gas.o"));
+    EXPECT_EQ(result.status, 1);
+    const auto json = nlohmann::json::parse(result.output);
+    EXPECT_EQ(json["complete"], false);
+    EXPECT_EQ(json["records_by_kind"]["sti"], 1);
+    EXPECT_EQ(json["unrecorded"][0]["section"], ".text");
+    EXPECT_EQ(json["unrecorded"][0]["offset"], 5);
+    EXPECT_EQ(json["unrecorded"][0]["symbol"], "f");
+    EXPECT_EQ(json["unrecorded"][0]["bytes"], "fa");
+}
+
+TEST_F(Audit, LinkedTableMustBeSorted) {
+    // The linker moves .text.unlikely in front; the records stay as they were.
+    const std::string source = function("_start", "\tcli\n\tret\n") + "\t.section .text.unlikely, \"ax\"\n" +
+                               function("g", "\tsti\n\tret\n");
+    const std::string file = link(source);
+    const CommandResult refused = run_command(PREVIRT " audit " + file);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.output.find("previrt sort-sites " + file), std::string::npos) << refused.output;
+    EXPECT_EQ(run_command(PREVIRT " sort-sites " + file).status, 0);
+    EXPECT_EQ(run_command(PREVIRT " audit " + file).status, 0);
+}
+
+TEST(CommandLine, ExitStatusAndMessages) {
+    EXPECT_EQ(run_command(PREVIRT " --help").status, 0);
+    EXPECT_EQ(run_command(PREVIRT " audit --help").status, 0);
+    for (const char* const arguments : {"", "nonsense", "audit", "audit --nonsense x", "audit /nowhere",
+                                        "sites /tmp", "audit /etc/hostname", "run vmlinux", "doctor"}) {
+        const CommandResult result = run_command(std::string(PREVIRT " ") + arguments);
+        EXPECT_EQ(result.status, 2) << arguments << ": " << result.output;
+        EXPECT_NE(result.output, "") << arguments;
+    }
+}
+
+TEST(CommandLine, SitesByKind) {
+    const ScratchDirectory directory;
+    assemble(directory, Assembler::gas, "\tcli\n\tcli\n\tin %dx, %al\n");
+    const CommandResult table = run_command(PREVIRT " sites " + directory.path("gas.o"));
+    EXPECT_EQ(table.status, 0);
+    EXPECT_NE(table.output.find("3 sites"), std::string::npos) << table.output;
+    const CommandResult result = run_command(PREVIRT " sites --json " + directory.path("gas.o"));
+    const auto json = nlohmann::json::parse(result.output);
+    EXPECT_EQ(json["sites_by_kind"]["cli"], 2);
+    EXPECT_EQ(json["sites"][2]["kind"], "in");
+    EXPECT_EQ(json["sites"][2]["shape"], "dx");
+    EXPECT_EQ(json["sites"][2]["width"], 1);
+}
+
+} // namespace
+
+} // namespace previrt
