@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/record_check.hpp"
 
+#include <algorithm>
+
 namespace previrt {
 
 namespace {
@@ -87,10 +89,9 @@ bool encoding_matches(const Encoding& encoding, bool repeats, std::span<const st
     if (rest.size() < encoding.opcode_length) {
         return false;
     }
-    for (std::size_t i = 0; i < encoding.opcode_length; ++i) {
-        if (rest[i] != encoding.opcode[i]) {
-            return false;
-        }
+    const std::span opcode(encoding.opcode, encoding.opcode_length);
+    if (!std::ranges::equal(rest.first(opcode.size()), opcode)) {
+        return false;
     }
     rest = rest.subspan(encoding.opcode_length);
     std::size_t expected = encoding.immediate_bytes;
@@ -105,24 +106,7 @@ bool encoding_matches(const Encoding& encoding, bool repeats, std::span<const st
 }
 
 bool all_are(std::span<const std::uint8_t> bytes, std::uint8_t value) {
-    for (const std::uint8_t byte : bytes) {
-        if (byte != value) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool same(std::span<const std::uint8_t> left, std::span<const std::uint8_t> right) {
-    if (left.size() != right.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        if (left[i] != right[i]) {
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::all_of(bytes, [value](std::uint8_t byte) { return byte == value; });
 }
 
 bool padding_matches(Padding padding, std::span<const std::uint8_t> bytes) {
@@ -132,7 +116,7 @@ bool padding_matches(Padding padding, std::span<const std::uint8_t> bytes) {
     case Padding::trap:
         return all_are(bytes, int3);
     case Padding::nop:
-        return same(bytes, nop_3) || same(bytes, nop_4);
+        return std::ranges::equal(bytes, nop_3) || std::ranges::equal(bytes, nop_4);
     }
     return false;
 }
@@ -236,12 +220,11 @@ RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint
     if (!padding_matches(info.padding, padding)) {
         return RecordFault::wrong_padding;
     }
-    for (std::size_t i = 0; i < info.encoding_count; ++i) {
-        if (encoding_matches(info.encodings[i], record.repeats(), instruction)) {
-            return RecordFault::none;
-        }
-    }
-    return RecordFault::wrong_instruction;
+    const bool known =
+        std::ranges::any_of(std::span(info.encodings, info.encoding_count), [&](const Encoding& encoding) {
+            return encoding_matches(encoding, record.repeats(), instruction);
+        });
+    return known ? RecordFault::none : RecordFault::wrong_instruction;
 }
 
 RecordCheck check_records(std::span<const Site> sites, std::span<const Text> text) {

@@ -115,8 +115,8 @@ private:
         const std::string kind = find_site_kind(static_cast<std::uint8_t>(instruction.form.kind))->name;
         const auto bytes = bytes_at(file_.elf, instruction.address, instruction.length);
         const auto decoded = decoder_.decode(bytes, instruction.address);
-        add(report_.unrecorded, instruction.address, decoder_.text(*decoded, instruction.address), kind,
-            instruction.length);
+        add(report_.unrecorded, instruction.address,
+            decoded ? decoder_.text(*decoded, instruction.address) : "", kind, instruction.length);
     }
 
     void add(std::vector<AuditReport::Finding>& findings, std::uint64_t address, const std::string& text,

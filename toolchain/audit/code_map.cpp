@@ -32,6 +32,12 @@ bool may_begin_function(std::span<const std::uint8_t> bytes, std::size_t at) {
     return at % function_alignment == 0 && (is_fill(bytes[at - 1]) || bytes[at - 1] == near_return);
 }
 
+// Enough of them for one instruction.
+std::span<const std::uint8_t> bytes_from(const Section& section, std::uint64_t address) {
+    const auto rest = section.bytes.subspan(address - section.address);
+    return rest.first(std::min(rest.size(), longest_instruction + 1));
+}
+
 } // namespace
 
 CodeMap::CodeMap(const ElfImage& image, const std::vector<Site>& sites, const InstructionDecoder& decoder)
@@ -66,11 +72,6 @@ CodeMap::Area* CodeMap::area_at(std::uint64_t address) {
 CodeMap::Byte* CodeMap::byte_at(std::uint64_t address) {
     Area* const area = area_at(address);
     return area == nullptr ? nullptr : &area->bytes[address - area->section->address];
-}
-
-std::span<const std::uint8_t> CodeMap::bytes_from(const Area& area, std::uint64_t address) const {
-    const auto rest = area.section->bytes.subspan(address - area.section->address);
-    return rest.first(std::min(rest.size(), longest_instruction + 1));
 }
 
 // ---- evidence
@@ -162,7 +163,7 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
         if (area.bytes[offset] == Byte::start) {
             return true;
         }
-        const auto bytes = bytes_from(area, address);
+        const auto bytes = bytes_from(*area.section, address);
         std::optional<Instruction> instruction;
         if (area.bytes[offset] == Byte::unknown) {
             instruction = decoder_.decode(bytes, address);
@@ -328,7 +329,8 @@ void CodeMap::explore_gap(Area& area, std::size_t begin, std::size_t end) {
         }
         const Relocation* const relocation = image_.relocation_at(area.section->address + at);
         if (relocation != nullptr) {
-            const std::size_t size = relocation->type == R_X86_64_64 || relocation->type == R_X86_64_PC64 ? 8 : 4;
+            const std::size_t size =
+                relocation->type == R_X86_64_64 || relocation->type == R_X86_64_PC64 ? 8 : 4;
             for (const std::size_t after = at + size; at < std::min(after, end); ++at) {
                 area.bytes[at] = Byte::data;
             }
@@ -341,7 +343,8 @@ void CodeMap::explore_gap(Area& area, std::size_t begin, std::size_t end) {
         if (!explore(area.section->address + at, false)) {
             do {
                 ++at;
-            } while (at < end && area.bytes[at] == Byte::unknown && !may_begin_function(area.section->bytes, at));
+            } while (at < end && area.bytes[at] == Byte::unknown &&
+                     !may_begin_function(area.section->bytes, at));
         }
     }
 }
@@ -404,7 +407,7 @@ void CodeMap::summarise() {
             while (at < area.bytes.size() && area.bytes[at] == kind) {
                 if (kind == Byte::unknown && !doubtful) {
                     const std::uint64_t address = area.section->address + at;
-                    const auto instruction = decoder_.decode(bytes_from(area, address), address);
+                    const auto instruction = decoder_.decode(bytes_from(*area.section, address), address);
                     doubtful = instruction && instruction->sensitive;
                 }
                 ++at;

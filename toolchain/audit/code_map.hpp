@@ -61,7 +61,6 @@ private:
 
     Area* area_at(std::uint64_t address);
     Byte* byte_at(std::uint64_t address);
-    std::span<const std::uint8_t> bytes_from(const Area& area, std::uint64_t address) const;
 
     void mark_data_symbols();
     void add_certain_roots(const std::vector<Site>& sites);
@@ -71,10 +70,10 @@ private:
     bool explore(std::uint64_t root, bool sure);
     bool follow(Area& area, std::uint64_t address, bool sure, std::vector<Step>& steps,
                 std::vector<std::uint64_t>& pending);
-    bool is_surely_data(std::span<const std::uint8_t> bytes, std::uint64_t address) const;
+    [[nodiscard]] bool is_surely_data(std::span<const std::uint8_t> bytes, std::uint64_t address) const;
     bool continue_at(std::uint64_t target, bool sure, std::vector<std::uint64_t>& pending);
-    std::optional<std::uint64_t> branch_target(const Instruction& instruction, std::uint64_t address,
-                                               bool& leaves_file) const;
+    [[nodiscard]] std::optional<std::uint64_t> branch_target(const Instruction& instruction,
+                                                             std::uint64_t address, bool& leaves_file) const;
     void claim(const Step& step);
     void release(const Step& step);
     void commit(const Step& step, bool sure);

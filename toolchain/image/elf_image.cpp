@@ -10,6 +10,7 @@
 #include <libelf.h>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 namespace previrt {
@@ -65,8 +66,10 @@ public:
             }
         }
         std::ranges::sort(image_.sections_, {}, &Section::address);
-        std::ranges::stable_sort(image_.symbols_, {}, &Symbol::address);
-        std::ranges::stable_sort(image_.relocations_, {}, &Relocation::place);
+        std::ranges::sort(image_.symbols_, [](const Symbol& left, const Symbol& right) {
+            return std::tie(left.address, left.name) < std::tie(right.address, right.name);
+        });
+        std::ranges::sort(image_.relocations_, {}, &Relocation::place);
         check_executable_sections_are_disjoint();
     }
 
@@ -184,7 +187,7 @@ private:
         return image_.relocatable_ ? address_of(index) + symbol.st_value : symbol.st_value;
     }
 
-    std::vector<Elf64_Sym> symbol_entries(std::size_t table) const {
+    [[nodiscard]] std::vector<Elf64_Sym> symbol_entries(std::size_t table) const {
         const auto bytes = contents(table);
         if (bytes.size() % sizeof(Elf64_Sym) != 0) {
             throw InputError(section_words(table) + ": the symbol table has no whole number of entries");

@@ -3,11 +3,12 @@
 
 #include "toolchain/image/input_error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 namespace previrt {
@@ -15,11 +16,6 @@ namespace previrt {
 namespace {
 
 constexpr std::size_t largest_file = std::size_t{4} << 30U;
-
-struct CloseFile {
-    void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
 
 [[noreturn]] void fail(const std::string& path) {
     throw InputError(path + ": " + std::generic_category().message(errno));
@@ -32,19 +28,19 @@ std::vector<std::uint8_t> read_file(const std::string& path) {
     if (std::filesystem::is_directory(path, error)) {
         throw InputError(path + ": is a directory");
     }
-    const File file(std::fopen(path.c_str(), "rbe"));
+    std::ifstream file(path, std::ios::binary);
     if (!file) {
         fail(path);
     }
     std::vector<std::uint8_t> bytes;
-    std::array<std::uint8_t, 65536> block{};
-    while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get())) {
-        if (bytes.size() + got > largest_file) {
+    std::array<char, 65536> block{};
+    while (file.read(block.data(), block.size()) || file.gcount() > 0) {
+        if (bytes.size() + block.size() > largest_file) {
             throw InputError(path + ": larger than 4 GiB");
         }
-        bytes.insert(bytes.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got));
+        bytes.insert(bytes.end(), block.begin(), block.begin() + file.gcount());
     }
-    if (std::ferror(file.get()) != 0) {
+    if (file.bad()) {
         fail(path);
     }
     return bytes;
@@ -52,15 +48,12 @@ std::vector<std::uint8_t> read_file(const std::string& path) {
 
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
     const std::string temporary = path + ".new";
-    File file(std::fopen(temporary.c_str(), "wbe"));
+    std::ofstream file(temporary, std::ios::binary);
+    std::ranges::copy(bytes, std::ostreambuf_iterator<char>(file));
+    file.close();
     if (!file) {
         fail(temporary);
     }
-    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-    if (!written || std::fflush(file.get()) != 0) {
-        fail(temporary);
-    }
-    file.reset();
     std::error_code error;
     const std::filesystem::perms mode = std::filesystem::status(path, error).permissions();
     if (!error) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <tuple>
 
 namespace previrt {
 
@@ -11,10 +12,8 @@ namespace {
 
 // Where several symbols share an address, a function says most.
 bool comes_before(const Symbol* left, const Symbol* right) {
-    if (left->address != right->address) {
-        return left->address < right->address;
-    }
-    return left->type < right->type;
+    return std::tie(left->address, left->type, left->name) <
+           std::tie(right->address, right->type, right->name);
 }
 
 } // namespace
@@ -38,7 +37,7 @@ Places::Places(const ElfImage& image, const ElfImage* symbols) : image_(image) {
     for (const Symbol& symbol : (symbols == nullptr ? image : *symbols).symbols()) {
         symbols_.push_back(&symbol);
     }
-    std::ranges::stable_sort(symbols_, comes_before);
+    std::ranges::sort(symbols_, comes_before);
 }
 
 Place Places::at(std::uint64_t address) const {

@@ -160,7 +160,7 @@ std::vector<Site> read_site_table(const KernelFile& file, const Places& places) 
             if (unsorted != sites.size()) {
                 refuse({RecordFault::unsorted, unsorted}, sites[unsorted], file, places);
             }
-            std::ranges::stable_sort(sites, {}, &Site::address);
+            std::ranges::sort(sites, {}, &Site::address);
         }
         const RecordCheck check = check_records(sites, executable_text(file.elf));
         if (check.fault != RecordFault::none) {
@@ -183,7 +183,7 @@ std::vector<std::uint8_t> sort_site_table(const KernelFile& file) {
         }
         std::vector<Site> sites;
         append_records(file.elf, section, sites);
-        std::ranges::stable_sort(sites, {}, &Site::address);
+        std::ranges::sort(sites, {}, &Site::address);
         for (std::size_t i = 0; i < sites.size(); ++i) {
             const std::uint64_t place = section.address + (i * sizeof(SiteRecord));
             sites[i].record.site = static_cast<std::int32_t>(sites[i].address - place);

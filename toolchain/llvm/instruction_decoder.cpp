@@ -113,7 +113,7 @@ std::string InstructionDecoder::text(const Instruction& instruction, std::uint64
     std::string words;
     for (const char c : out) {
         const char plain = c == '\t' ? ' ' : c;
-        if (!(plain == ' ' && (words.empty() || words.back() == ' '))) {
+        if (plain != ' ' || (!words.empty() && words.back() != ' ')) {
             words += plain;
         }
     }

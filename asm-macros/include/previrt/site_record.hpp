@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace previrt {
@@ -33,7 +34,7 @@ struct SiteRecord {
 static_assert(sizeof(SiteRecord) == 8 && alignof(SiteRecord) == 4);
 
 constexpr std::uint8_t encode_form(Shape shape, unsigned width, bool repeats) {
-    const unsigned width_code = width == 8 ? 4 : width == 4 ? 3 : width;
+    const auto width_code = static_cast<unsigned>(std::bit_width(width));
     return static_cast<std::uint8_t>(static_cast<unsigned>(shape) | (width_code << 3) |
                                      (repeats ? 0x40U : 0U));
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel in every compression: as a payload alone and in a whole bzImage.
+#include "tests/unit/compress.hpp"
+#include "tests/unit/make_bzimage.hpp"
+#include "toolchain/image/file.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::size_t kernel_size = 3000;
+
+int main(const std::string& directory) {
+    std::filesystem::create_directories(directory);
+    const Buffer data = sample_kernel(kernel_size);
+    for (const Sample& sample : every_compression_of(data)) {
+        const bool own_trailer =
+            sample.compression == Compression::gzip || sample.compression == Compression::none;
+        const Buffer payload = own_trailer ? sample.stream : with_size_trailer(sample.stream, kernel_size);
+        const std::string name = directory + "/" + std::string(name_of(sample.compression));
+        write_file(name, payload);
+        write_file(name + "-bzimage", make_bzimage(payload));
+    }
+    return 0;
+}
+
+} // namespace
+
+} // namespace previrt
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::cerr << "usage: make_bzimage_seeds DIRECTORY\n";
+        return 2;
+    }
+    try {
+        return previrt::main(argv[1]);
+    } catch (const std::exception& error) {
+        std::cerr << "make_bzimage_seeds: " << error.what() << '\n';
+        return 2;
+    }
+}

@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# Shared by ./check and ./quickstart, which run it from the tree's root.
+
+# What a fresh Debian 12 needs to build the tools, and to test them beyond that.
+# shellcheck disable=SC2034
+build_packages=(
+    binutils ca-certificates cmake g++-12 gcc-12 git libbenchmark-dev libbz2-dev libcli11-dev libelf-dev
+    libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libzstd-dev llvm-19-dev ninja-build nlohmann-json3-dev
+    pkg-config python3 zlib1g-dev
+)
+# shellcheck disable=SC2034
+test_packages=(
+    clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev
+)
+
+step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }
+
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    step "installing ${#missing[@]} packages: ${missing[*]}"
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "these packages are missing and this is not root: install them, then run again" >&2
+            exit 2
+        fi
+        as_root=(sudo)
+    fi
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# build PRESET [TARGET ...]
+build() {
+    local preset=$1
+    shift
+    cmake --preset "$preset" --log-level=WARNING
+    cmake --build --preset "$preset" ${1:+--target "$@"}
+}
