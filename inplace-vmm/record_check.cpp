@@ -13,6 +13,11 @@ constexpr std::uint8_t int3 = 0xcc;
 constexpr std::uint8_t nop_3[] = {0x0f, 0x1f, 0x00};
 constexpr std::uint8_t nop_4[] = {0x0f, 0x1f, 0x40, 0x00};
 
+// With any other instruction the prefix has no meaning, or makes another instruction of it.
+constexpr bool may_repeat(SiteKind kind) {
+    return kind == SiteKind::ins || kind == SiteKind::outs;
+}
+
 struct Prefixes {
     std::size_t length;
     bool operand_size;
@@ -61,8 +66,11 @@ std::size_t operand_length(const Encoding& encoding, std::span<const std::uint8_
     if (encoding.extension >= 0 && reg != static_cast<unsigned>(encoding.extension)) {
         return 0;
     }
-    if (encoding.modrm == ModRm::reg || mod == 3) {
+    if (mod == 3) {
         return encoding.modrm == ModRm::mem ? 0 : 1;
+    }
+    if (encoding.modrm == ModRm::reg) {
+        return 0;
     }
     std::size_t length = 1;
     unsigned base = rm;
@@ -109,14 +117,15 @@ bool all_are(std::span<const std::uint8_t> bytes, std::uint8_t value) {
     return std::ranges::all_of(bytes, [value](std::uint8_t byte) { return byte == value; });
 }
 
-bool padding_matches(Padding padding, std::span<const std::uint8_t> bytes) {
-    switch (padding) {
+bool padding_matches(const SiteKindInfo& info, std::span<const std::uint8_t> bytes) {
+    switch (info.padding) {
     case Padding::front:
         return all_are(bytes, cs_prefix);
     case Padding::trap:
         return all_are(bytes, int3);
     case Padding::nop:
-        return std::ranges::equal(bytes, nop_3) || std::ranges::equal(bytes, nop_4);
+        return bytes.size() == info.nop_bytes &&
+               (std::ranges::equal(bytes, nop_3) || std::ranges::equal(bytes, nop_4));
     }
     return false;
 }
@@ -126,18 +135,19 @@ bool width_is_coded(std::uint8_t form) {
 }
 
 RecordFault check_fields(const SiteRecord& record) {
-    if (find_site_kind(record.kind) == nullptr) {
+    const SiteKindInfo* const info = find_site_kind(record.kind);
+    if (info == nullptr) {
         return RecordFault::unknown_kind;
     }
-    if ((record.form & 0x80U) != 0 || record.shape() > Shape::dx || !width_is_coded(record.form)) {
+    if ((record.form & 0x80U) != 0 || record.shape() > Shape::dx || !width_is_coded(record.form) ||
+        (record.repeats() && !may_repeat(info->kind))) {
         return RecordFault::reserved_form;
     }
     if (record.instruction_length() == 0) {
         return RecordFault::empty_instruction;
     }
-    const SiteKindInfo& info = *find_site_kind(record.kind);
     const unsigned executed =
-        info.padding == Padding::front ? record.site_length() : record.instruction_length();
+        info->padding == Padding::front ? record.site_length() : record.instruction_length();
     return executed > longest_instruction ? RecordFault::longer_than_an_instruction : RecordFault::none;
 }
 
@@ -217,7 +227,7 @@ RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint
         in_front ? bytes.first(record.padding_length()) : bytes.last(record.padding_length());
     const auto instruction =
         in_front ? bytes.last(record.instruction_length()) : bytes.first(record.instruction_length());
-    if (!padding_matches(info.padding, padding)) {
+    if (!padding_matches(info, padding)) {
         return RecordFault::wrong_padding;
     }
     const bool known =

@@ -65,7 +65,11 @@ TEST_F(Audit, CompleteObject) {
 TEST_F(Audit, OneUnrecordedInstructionAmongTenThousand) {
     std::string body;
     for (int i = 0; i < 10000; ++i) {
-        body += i == 5000 ? unrecorded_cli : i % 2 == 0 ? "\tadd %rax, %rbx\n" : "\tmov 8(%rdi), %rcx\n";
+        if (i == 5000) {
+            body += unrecorded_cli;
+        } else {
+            body += i % 2 == 0 ? "\tadd %rax, %rbx\n" : "\tmov 8(%rdi), %rcx\n";
+        }
     }
     const std::string source = function("first", "\tret\n") + function("f", body + "\tret\n");
     assemble(directory, Assembler::gas, source);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,8 +57,10 @@ struct RecordedSite {
 
 template <typename Value>
 void append_value(std::vector<std::uint8_t>& bytes, const Value& value) {
-    const auto raw = std::bit_cast<std::array<std::uint8_t, sizeof(Value)>>(value);
-    bytes.insert(bytes.end(), raw.begin(), raw.end());
+    static_assert(std::is_trivially_copyable_v<Value>);
+    const std::size_t at = bytes.size();
+    bytes.resize(at + sizeof value);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
 inline SiteRecord make_record(SiteKind kind, std::uint8_t form, std::uint8_t operand, unsigned padding,

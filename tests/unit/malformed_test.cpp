@@ -71,10 +71,8 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 std::vector<std::uint64_t> addresses(const std::vector<Site>& sites) {
-    std::vector<std::uint64_t> list;
-    for (const Site& site : sites) {
-        list.push_back(site.address);
-    }
+    std::vector<std::uint64_t> list(sites.size());
+    std::ranges::transform(sites, list.begin(), &Site::address);
     return list;
 }
 
@@ -83,38 +81,36 @@ std::vector<std::uint64_t> addresses(const std::vector<Site>& sites) {
 constexpr std::uint8_t no_operands = encode_form(Shape::implicit, 0, false);
 const SiteRecord cli_record = make_record(SiteKind::cli, no_operands, 0, 7, 1);
 const SiteRecord sti_record = make_record(SiteKind::sti, no_operands, 0, 4, 1);
-const Buffer padded_cli{0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0xfa};
 
 constexpr std::uint64_t first_site = 1;
 constexpr std::uint64_t second_site = 9;
 constexpr std::uint64_t text_size = 15;
 
-// nop; cli; sti; ret
-Buffer text() {
-    Buffer bytes{0x90};
-    bytes.insert(bytes.end(), padded_cli.begin(), padded_cli.end());
-    bytes.insert(bytes.end(), {0x2e, 0x2e, 0x2e, 0x2e, 0xfb, 0xc3});
-    return bytes;
-}
+const Buffer text{
+    0x90,                                           // nop
+    0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0x2e, 0xfa, // cli
+    0x2e, 0x2e, 0x2e, 0x2e, 0xfb,                   // sti
+    0xc3,                                           // ret
+};
 
 const std::vector<RecordedSite> in_order{{first_site, cli_record}, {second_site, sti_record}};
 const std::vector<RecordedSite> out_of_order{{second_site, sti_record}, {first_site, cli_record}};
 
 ElfBuilder linked_builder() {
-    return make_elf_with_sites(ET_EXEC, text(), in_order);
+    return make_elf_with_sites(ET_EXEC, text, in_order);
 }
 ElfFile linked() {
     return linked_builder().build();
 }
 ElfFile object() {
-    return make_elf_with_sites(ET_REL, text(), in_order).build();
+    return make_elf_with_sites(ET_REL, text, in_order).build();
 }
 
 // An object whose second section of code, as in an assembler's output, has its records among those of .text.
 ElfFile object_of_two_sections(const std::vector<RecordedSite>& sites) {
     ElfBuilder builder(ET_REL);
-    builder.add_code(".text", 0, text());
-    builder.add_code(".init.text", 0, text());
+    builder.add_code(".text", 0, text);
+    builder.add_code(".init.text", 0, text);
     builder.add_site_table(sites);
     builder.add_note();
     return builder.build();
@@ -122,8 +118,8 @@ ElfFile object_of_two_sections(const std::vector<RecordedSite>& sites) {
 
 ElfFile linked_of_two_sections(std::uint64_t second_address) {
     ElfBuilder builder(ET_EXEC);
-    builder.add_code(".text", ElfBuilder::text_address, text());
-    builder.add_code(".init.text", second_address, text());
+    builder.add_code(".text", ElfBuilder::text_address, text);
+    builder.add_code(".init.text", second_address, text);
     return builder.build();
 }
 
@@ -152,7 +148,7 @@ TEST(Malformed, TheObjectSampleIsNot) {
 
 TEST(Malformed, AFileWithoutRecordsIsNot) {
     ElfBuilder builder(ET_EXEC);
-    builder.add_code(".text", ElfBuilder::text_address, text());
+    builder.add_code(".text", ElfBuilder::text_address, text);
     EXPECT_TRUE(read_sites(builder.build().bytes).empty());
 }
 
@@ -430,7 +426,7 @@ TEST(Malformed, SymbolOfNoSection) {
 TEST(Malformed, ExtendedSectionIndex) {
     ElfBuilder builder = linked_builder();
     const std::size_t symbol = builder.add(ElfSymbol{"far", SHN_XINDEX, 0x1234, 0, STT_FUNC});
-    Buffer indices((symbol + 1) * sizeof(std::uint32_t));
+    const Buffer indices((symbol + 1) * sizeof(std::uint32_t));
     builder.add(ElfSection{.name = "indices", .type = SHT_SYMTAB_SHNDX, .bytes = indices});
     ElfFile file = builder.build();
     file.edit_section("indices", [&](Elf64_Shdr& section) {
@@ -476,8 +472,8 @@ TEST(Malformed, RelocationsOfBrokenSize) {
 
 TEST(Malformed, RelocationsWithoutSectionOrSymbols) {
     ElfFile file = object();
-    const auto text = static_cast<std::uint32_t>(file.index_of(".text"));
-    for (const std::uint32_t link : {0U, text, 0xffffffffU}) {
+    const auto no_symbols = static_cast<std::uint32_t>(file.index_of(".text"));
+    for (const std::uint32_t link : {0U, no_symbols, 0xffffffffU}) {
         ElfFile damaged = file;
         damaged.edit_section(site_relocations, [&](Elf64_Shdr& section) { section.sh_link = link; });
         EXPECT_PRED2(contains, message_of_parsing(damaged),
@@ -562,7 +558,7 @@ TEST(Malformed, OverlappingRecords) {
     for (const auto type : std::to_array<std::uint16_t>({ET_EXEC, ET_REL})) {
         const std::vector<RecordedSite> twice{
             {first_site, cli_record}, {second_site, sti_record}, {second_site, sti_record}};
-        const ElfFile file = make_elf_with_sites(type, text(), twice).build();
+        const ElfFile file = make_elf_with_sites(type, text, twice).build();
         const std::string message = message_of_table(file);
         EXPECT_PRED2(contains, message, "record 2 for .text+0x9 (code+0x9): ");
         EXPECT_PRED2(contains, message, "overlaps");
@@ -570,13 +566,13 @@ TEST(Malformed, OverlappingRecords) {
 }
 
 TEST(Malformed, UnsortedLinkedTable) {
-    const std::string message = message_of_table(make_elf_with_sites(ET_EXEC, text(), out_of_order).build());
+    const std::string message = message_of_table(make_elf_with_sites(ET_EXEC, text, out_of_order).build());
     EXPECT_PRED2(contains, message, "record 1 for .text+0x1");
     EXPECT_PRED2(contains, message, "previrt sort-sites sample.elf");
 }
 
 TEST(Malformed, UnsortedObject) {
-    const std::string message = message_of_table(make_elf_with_sites(ET_REL, text(), out_of_order).build());
+    const std::string message = message_of_table(make_elf_with_sites(ET_REL, text, out_of_order).build());
     EXPECT_PRED2(contains, message, "record 1 for .text+0x1");
     EXPECT_PRED2(contains, message, "before that of the record in front of it");
     EXPECT_FALSE(contains(message, "sort-sites")); // which refuses objects
@@ -646,7 +642,7 @@ constexpr std::size_t record_size_word = 6;
 
 TEST(Malformed, NoteMissing) {
     ElfBuilder builder(ET_EXEC);
-    builder.add_code(".text", ElfBuilder::text_address, text());
+    builder.add_code(".text", ElfBuilder::text_address, text);
     builder.add_site_table(in_order);
     EXPECT_PRED2(contains, message_of_table(builder.build()), "no previrt note (.note.previrt)");
 }
@@ -697,7 +693,7 @@ TEST(Malformed, NoteAmongOthersIsFound) {
     const auto words = std::to_array<std::uint32_t>({1, 2, 3});
     const auto description = std::to_array<std::uint32_t>({abi_version, sizeof(SiteRecord)});
     ElfBuilder builder(ET_EXEC);
-    builder.add_code(".text", ElfBuilder::text_address, text());
+    builder.add_code(".text", ElfBuilder::text_address, text);
     builder.add_site_table(in_order);
     Buffer notes = ElfBuilder::note("GNU", words);
     for (const Buffer& more :
@@ -715,7 +711,7 @@ TEST(Malformed, NoteAmongOthersIsFound) {
 // ---- sort_site_table
 
 TEST(Malformed, SortingMakesATableGood) {
-    const ElfFile unsorted = make_elf_with_sites(ET_EXEC, text(), out_of_order).build();
+    const ElfFile unsorted = make_elf_with_sites(ET_EXEC, text, out_of_order).build();
     const Buffer sorted = sort_site_table(parse_kernel_file(path, unsorted.bytes));
     EXPECT_EQ(sorted, linked().bytes); // only the table is another
     EXPECT_EQ(addresses(read_sites(sorted)), addresses(read_sites(linked().bytes)));
@@ -740,7 +736,7 @@ TEST(Malformed, SortingRefusesABrokenTable) {
 // A distance below address zero reaches the end of the address space, whose record comes last, further away.
 TEST(Malformed, SortingRefusesADistanceThatDoesNotFit) {
     ElfBuilder builder(ET_EXEC);
-    builder.add_code(".text", 0x1000, text());
+    builder.add_code(".text", 0x1000, text);
     builder.add_site_table(in_order, 0x2000);
     ElfFile file = builder.build();
     file.edit<SiteRecord>("previrt_sites", 0,

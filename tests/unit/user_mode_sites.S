@@ -3,8 +3,8 @@
  * Sensitive instructions that user mode may execute, assembled with previrt's macros (PADDED is
  * defined, the functions are called padded_x) and without (plain_x). execution_test.cpp compares what they do.
  *
- * void f(struct Registers* r): loads rax, rcx, rdx, rbx from *r, runs the instruction, stores them and the
- * arithmetic flags back. A memory operand is scratch(%rdi).
+ * void f(struct Registers* r): loads rax, rcx, rdx, rbx from *r, sets the flags, runs the instruction, stores both back.
+ * A memory operand is scratch(%rdi).
  */
 #ifdef PADDED
 #define FUNCTION(name) padded_##name
@@ -29,6 +29,7 @@
 	mov 8(%rdi), %rcx
 	mov 16(%rdi), %rdx
 	mov 24(%rdi), %rbx
+	test %rax, %rax
 .endm
 
 .macro epilogue name

@@ -39,8 +39,9 @@ public:
 
     // gcc names file 0 again as file 1, and LLVM then leaves number 1 unassigned. Without a file 0 it takes
     // file 1 for it.
-    void emitDwarfFile0Directive(llvm::StringRef, llvm::StringRef, std::optional<llvm::MD5::MD5Result>,
-                                 std::optional<llvm::StringRef>, unsigned) override {}
+    void emitDwarfFile0Directive(llvm::StringRef /*directory*/, llvm::StringRef /*name*/,
+                                 std::optional<llvm::MD5::MD5Result> /*checksum*/,
+                                 std::optional<llvm::StringRef> /*source*/, unsigned /*unit*/) override {}
 
 private:
     // A rep or lock on a line of its own.

@@ -25,6 +25,13 @@ struct EndElf {
     void operator()(Elf* elf) const { elf_end(elf); }
 };
 
+// Names go into lines of messages and to terminals.
+std::string printable(std::string name) {
+    std::ranges::replace_if(
+        name, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
+    return name;
+}
+
 std::string section_words(std::size_t index) {
     return "section " + std::to_string(index);
 }
@@ -70,7 +77,7 @@ public:
             return std::tie(left.address, left.name) < std::tie(right.address, right.name);
         });
         std::ranges::sort(image_.relocations_, {}, &Relocation::place);
-        check_executable_sections_are_disjoint();
+        check_sections_are_disjoint();
     }
 
 private:
@@ -86,6 +93,7 @@ private:
         if (file.size() < sizeof(Elf64_Ehdr)) {
             throw InputError("the file ends inside the ELF header");
         }
+        check_section_table();
         // libelf takes char*, and does not write to it.
         elf_.reset(
             elf_memory(reinterpret_cast<char*>(file.data()), file.size())); // NOLINT(*-reinterpret-cast)
@@ -103,6 +111,28 @@ private:
         }
         image_.relocatable_ = header.e_type == ET_REL;
         image_.entry_ = header.e_entry;
+    }
+
+    // libelf says of a table outside the file that there is none.
+    void check_section_table() const {
+        const std::vector<std::uint8_t>& file = image_.file_;
+        Elf64_Ehdr header;
+        std::memcpy(&header, file.data(), sizeof header);
+        if (header.e_shoff == 0) {
+            return;
+        }
+        const std::uint64_t room =
+            header.e_shoff < file.size() ? (file.size() - header.e_shoff) / sizeof(Elf64_Shdr) : 0;
+        std::uint64_t count = header.e_shnum;
+        if (count == 0 && room != 0) {
+            Elf64_Shdr first; // has the number that e_shnum cannot hold
+            std::memcpy(&first, file.data() + header.e_shoff, sizeof first);
+            count = first.sh_size;
+        }
+        if (room == 0 || count > room) {
+            throw InputError(
+                "the section headers lie outside the file: its end is missing, or it is damaged");
+        }
     }
 
     void read_section_headers() {
@@ -152,7 +182,7 @@ private:
         if (end == tail.end()) {
             return std::nullopt;
         }
-        return std::string(tail.begin(), end);
+        return printable(std::string(tail.begin(), end));
     }
 
     [[nodiscard]] std::uint64_t address_of(std::size_t index) const {
@@ -265,10 +295,11 @@ private:
         }
     }
 
-    void check_executable_sections_are_disjoint() const {
+    // Of those with bytes, so that an address is that of one byte only.
+    void check_sections_are_disjoint() const {
         const Section* previous = nullptr;
         for (const Section& section : image_.sections_) {
-            if (!section.executable || section.bytes.empty()) {
+            if (section.bytes.empty()) {
                 continue;
             }
             if (previous != nullptr && section.address - previous->address < previous->bytes.size()) {

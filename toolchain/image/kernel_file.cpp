@@ -11,10 +11,12 @@ namespace previrt {
 KernelFile parse_kernel_file(std::string path, std::vector<std::uint8_t> bytes) {
     try {
         if (!is_bzimage(bytes)) {
-            return {std::move(path), std::nullopt, ElfImage::parse(std::move(bytes))};
+            ElfImage elf = ElfImage::parse(std::move(bytes));
+            return {std::move(path), std::nullopt, std::move(elf)};
         }
         BzImage image = unpack_bzimage(bytes);
-        return {std::move(path), image.compression, ElfImage::parse(std::move(image.kernel))};
+        ElfImage elf = ElfImage::parse(std::move(image.kernel));
+        return {std::move(path), image.compression, std::move(elf)};
     } catch (const InputError& error) {
         throw InputError(path + ": " + error.what());
     }

@@ -26,6 +26,9 @@ std::string hex(std::uint64_t value) {
 }
 
 std::string Place::text() const {
+    if (section.empty()) {
+        return "address " + hex(offset);
+    }
     std::string words = section + "+" + hex(offset);
     if (symbol) {
         words += " (" + *symbol + "+" + hex(symbol_offset) + ")";
@@ -43,7 +46,7 @@ Places::Places(const ElfImage& image, const ElfImage* symbols) : image_(image) {
 Place Places::at(std::uint64_t address) const {
     const Section* const section = image_.section_at(address);
     if (section == nullptr) {
-        return {"address ", address, std::nullopt, 0};
+        return {"", address, std::nullopt, 0};
     }
     Place place{section->name, address - section->address, std::nullopt, 0};
     const auto after =

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <elf.h>
 #include <map>
+#include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace previrt {
 
@@ -57,8 +59,10 @@ bool has_note(const Section& section) {
             const auto note = read_at<Note>(section.bytes, at);
             if (note.abi_version != abi_version || note.record_size != sizeof(SiteRecord)) {
                 throw InputError("its records are of ABI version " + std::to_string(note.abi_version) +
-                                 ", this previrt knows version " + std::to_string(abi_version) +
-                                 ": rebuild the kernel with the macros of this version");
+                                 " and " + std::to_string(note.record_size) +
+                                 " bytes, this previrt knows version " + std::to_string(abi_version) +
+                                 " and " + std::to_string(sizeof(SiteRecord)) +
+                                 " bytes: rebuild the kernel with the macros of this version");
             }
             found = true;
         }
@@ -155,16 +159,23 @@ std::vector<Text> executable_text(const ElfImage& image) {
 std::vector<Site> read_site_table(const KernelFile& file, const Places& places) {
     try {
         std::vector<Site> sites = read_records(file.elf);
+        std::vector<std::size_t> numbers(sites.size()); // in the table
+        std::iota(numbers.begin(), numbers.end(), std::size_t{0});
         if (file.elf.relocatable()) {
             const std::size_t unsorted = first_unsorted_within_its_section(file.elf, sites);
             if (unsorted != sites.size()) {
                 refuse({RecordFault::unsorted, unsorted}, sites[unsorted], file, places);
             }
-            std::ranges::sort(sites, {}, &Site::address);
+            const std::vector<Site> unordered = sites;
+            std::ranges::sort(numbers, {}, [&](std::size_t number) {
+                return std::pair(unordered[number].address, number);
+            });
+            std::ranges::transform(numbers, sites.begin(),
+                                   [&](std::size_t number) { return unordered[number]; });
         }
         const RecordCheck check = check_records(sites, executable_text(file.elf));
         if (check.fault != RecordFault::none) {
-            refuse(check, sites[check.index], file, places);
+            refuse({check.fault, numbers[check.index]}, sites[check.index], file, places);
         }
         return sites;
     } catch (const InputError& error) {
@@ -182,7 +193,11 @@ std::vector<std::uint8_t> sort_site_table(const KernelFile& file) {
             continue;
         }
         std::vector<Site> sites;
-        append_records(file.elf, section, sites);
+        try {
+            append_records(file.elf, section, sites);
+        } catch (const InputError& error) {
+            throw InputError(file.path + ": " + error.what());
+        }
         std::ranges::sort(sites, {}, &Site::address);
         for (std::size_t i = 0; i < sites.size(); ++i) {
             const std::uint64_t place = section.address + (i * sizeof(SiteRecord));

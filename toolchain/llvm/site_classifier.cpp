@@ -22,11 +22,18 @@ constexpr OpcodeRow opcode_rows[] = {
 #include "previrt/llvm_opcodes.inc"
 };
 
-std::unordered_map<std::string_view, unsigned> opcodes_by_name(const llvm::MCInstrInfo& instructions) {
+// LLVM has 20000 opcodes and the table 200 names: only the names are worth a map.
+std::unordered_map<std::string_view, unsigned> opcodes_of_table(const llvm::MCInstrInfo& instructions) {
     std::unordered_map<std::string_view, unsigned> opcodes;
+    for (const OpcodeRow& row : opcode_rows) {
+        opcodes.emplace(row.llvm_name, 0);
+    }
     for (unsigned opcode = 0; opcode < instructions.getNumOpcodes(); ++opcode) {
         const llvm::StringRef name = instructions.getName(opcode);
-        opcodes.emplace(std::string_view(name.data(), name.size()), opcode);
+        const auto entry = opcodes.find(std::string_view(name.data(), name.size()));
+        if (entry != opcodes.end()) {
+            entry->second = opcode;
+        }
     }
     return opcodes;
 }
@@ -46,17 +53,17 @@ bool is_system_register(std::string_view name) {
 } // namespace
 
 SiteClassifier::SiteClassifier(const LlvmTarget& target) : target_(target) {
-    const auto opcodes = opcodes_by_name(*target.instructions);
+    const auto opcodes = opcodes_of_table(*target.instructions);
     for (const OpcodeRow& row : opcode_rows) {
-        const auto found = opcodes.find(row.llvm_name);
-        if (found == opcodes.end()) {
+        const unsigned opcode = opcodes.at(row.llvm_name);
+        if (opcode == 0) { // PHI, which is no instruction
             throw std::runtime_error(std::string("this LLVM has no instruction ") + row.llvm_name);
         }
         const Row value{row.kind, row.shape, row.width, row.system_register};
         if (find_site_kind(static_cast<std::uint8_t>(row.kind))->annotates == Annotates::nothing) {
-            sensitive_.emplace(found->second, value);
+            sensitive_.emplace(opcode, value);
         } else {
-            annotated_.emplace(std::pair(row.kind, found->second), value);
+            annotated_.emplace(std::pair(row.kind, opcode), value);
         }
     }
 }
