@@ -4,6 +4,7 @@
 // Plain code, not Google Benchmark: the variants are timed in turn within each repetition, in TSC cycles,
 // beside a count of instructions; Google Benchmark times one function after the other, in nanoseconds.
 #include "bench/single_step.hpp"
+#include "previrt/site_kinds.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,10 +31,12 @@ namespace {
 enum Variant : std::uint8_t { plain, prefixes, long_nop, nops, variant_count };
 constexpr std::array<const char*, variant_count> variant_names = {"plain", "prefixes", "long NOP", "NOPs"};
 
-// [replacements] of asm-macros/site-kinds.toml: the longest sequence of its kind is the size of a site.
-constexpr unsigned call_bytes = 5;
-constexpr unsigned load_bytes = 8;
-constexpr unsigned store_bytes = 8;
+consteval unsigned site_bytes_of(SiteKind kind) {
+    return find_site_kind(static_cast<std::uint8_t>(kind))->replacement_bytes;
+}
+constexpr unsigned call_bytes = site_bytes_of(SiteKind::rdtsc);
+constexpr unsigned load_bytes = site_bytes_of(SiteKind::mov_from_segment);
+constexpr unsigned store_bytes = site_bytes_of(SiteKind::cli);
 
 constexpr unsigned hot_sites = 64;
 // Padded to 8 bytes, 64 KiB of code: more than a first-level instruction cache of 32 KiB holds.

@@ -4,7 +4,7 @@
 # What a fresh Debian 12 needs to build the tools, and to test them beyond that.
 # shellcheck disable=SC2034
 build_packages=(
-    binutils ca-certificates cmake g++-12 gcc-12 git libbenchmark-dev libbz2-dev libcli11-dev libelf-dev
+    binutils ca-certificates cmake g++-12 gcc-12 git libbz2-dev libcli11-dev libelf-dev
     libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libzstd-dev llvm-19-dev ninja-build nlohmann-json3-dev
     pkg-config python3 zlib1g-dev
 )
