@@ -44,7 +44,8 @@ CodeMap::CodeMap(const ElfImage& image, const std::vector<Site>& sites, const In
     : image_(image), decoder_(decoder) {
     for (const Section& section : image.sections()) {
         if (section.executable && !section.bytes.empty()) {
-            areas_.push_back({&section, std::vector(section.bytes.size(), Byte::unknown)});
+            areas_.push_back({&section, std::vector(section.bytes.size(), Byte::unknown),
+                              std::vector<bool>(section.bytes.size())});
         }
     }
     mark_data_symbols();
@@ -154,6 +155,7 @@ bool CodeMap::explore(std::uint64_t root, bool sure) {
 // One straight run. False: not code.
 bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<Step>& steps,
                      std::vector<std::uint64_t>& pending) {
+    const std::size_t first_of_run = steps.size();
     for (;;) {
         const std::size_t offset = address - area.section->address;
         if (offset >= area.bytes.size()) {
@@ -165,14 +167,14 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
         }
         const auto bytes = bytes_from(*area.section, address);
         std::optional<Instruction> instruction;
-        if (area.bytes[offset] == Byte::unknown) {
+        if (area.bytes[offset] == Byte::unknown && (sure || !area.refuted[offset])) {
             instruction = decoder_.decode(bytes, address);
         }
-        const bool zeros =
-            bytes.size() >= 2 && bytes[0] == 0 && bytes[1] == 0; // add %al,(%rax): fill or a table
-        if (!instruction || (zeros && !sure)) {
+        if (!instruction || (!sure && is_surely_data(bytes, address))) {
             if (sure) {
                 undecodable_.push_back(address);
+            } else if (area.bytes[offset] == Byte::unknown) {
+                refute(area, address, std::span(steps).subspan(first_of_run));
             }
             return false;
         }
@@ -202,6 +204,16 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
             return true;
         }
         address += instruction->length;
+    }
+}
+
+// Nothing learnt later can make code of it: only explorations that are not sure are left by then. Without
+// this, one bad byte behind much of what might be code is run into again from each place where a function may
+// begin.
+void CodeMap::refute(Area& area, std::uint64_t address, std::span<const Step> run) {
+    area.refuted[address - area.section->address] = true;
+    for (const Step& step : run) {
+        area.refuted[step.address - area.section->address] = true;
     }
 }
 

@@ -51,6 +51,7 @@ private:
     struct Area {
         const Section* section;
         std::vector<Byte> bytes;
+        std::vector<bool> refuted; // execution would run from here into what is no code
     };
     struct Step {
         std::uint64_t address;
@@ -74,6 +75,7 @@ private:
     bool continue_at(std::uint64_t target, bool sure, std::vector<std::uint64_t>& pending);
     [[nodiscard]] std::optional<std::uint64_t> branch_target(const Instruction& instruction,
                                                              std::uint64_t address, bool& leaves_file) const;
+    static void refute(Area& area, std::uint64_t address, std::span<const Step> run);
     void claim(const Step& step);
     void release(const Step& step);
     void commit(const Step& step, bool sure);
