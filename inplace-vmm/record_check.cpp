@@ -21,6 +21,7 @@ constexpr bool may_repeat(SiteKind kind) {
 struct Prefixes {
     std::size_t length;
     bool operand_size;
+    bool lock;
     std::uint8_t repeat; // 0xf2, 0xf3 or 0
 };
 
@@ -36,7 +37,9 @@ Prefixes read_prefixes(std::span<const std::uint8_t> instruction) {
             prefixes.operand_size = true;
         } else if (byte == 0xf2 || byte == 0xf3) {
             prefixes.repeat = byte;
-        } else if (byte != 0x67 && byte != 0xf0 && !is_segment_override(byte)) {
+        } else if (byte == 0xf0) {
+            prefixes.lock = true;
+        } else if (byte != 0x67 && !is_segment_override(byte)) {
             break;
         }
     }
@@ -229,6 +232,10 @@ RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint
         in_front ? bytes.last(record.instruction_length()) : bytes.first(record.instruction_length());
     if (!padding_matches(info, padding)) {
         return RecordFault::wrong_padding;
+    }
+    // On AMD, lock mov %cr0 is an access to CR8.
+    if (read_prefixes(instruction).lock && info.annotates != Annotates::level) {
+        return RecordFault::wrong_instruction;
     }
     const bool known =
         std::ranges::any_of(std::span(info.encodings, info.encoding_count), [&](const Encoding& encoding) {

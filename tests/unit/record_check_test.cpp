@@ -296,6 +296,12 @@ TEST(RecordCheck, EmptyInstruction) {
     EXPECT_EQ(check(SiteKind::iret, {0xcc, 0xcc}, 2), RecordFault::empty_instruction);
 }
 
+TEST(RecordCheck, LockIsForPageTableAccessesOnly) {
+    EXPECT_EQ(check(SiteKind::mov_from_control, {0xf0, 0x0f, 0x20, 0xc0}, 0), RecordFault::wrong_instruction);
+    EXPECT_EQ(check(SiteKind::page_table_clear_bit, {0xf0, 0x48, 0x0f, 0xba, 0x30, 0x05}, 0),
+              RecordFault::none);
+}
+
 TEST(RecordCheck, LongerThanAnInstruction) {
     EXPECT_EQ(check(SiteKind::cli, joined({Buffer(14, 0x2e), {0xfa}}), 14), RecordFault::none);
     EXPECT_EQ(check(SiteKind::cli, joined({Buffer(15, 0x2e), {0xfa}}), 15),
