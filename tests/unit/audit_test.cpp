@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The audit finds every unrecorded sensitive instruction and takes no data for one.
 #include "tests/unit/assemblers.hpp"
+#include "tests/unit/compress.hpp"
 #include "tests/unit/make_bzimage.hpp"
 
 #include "previrt/site_record.hpp"
@@ -13,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <zlib.h>
 
 namespace previrt {
 
@@ -231,17 +231,7 @@ TEST_F(Audit, BzImage) {
     const std::string source = function("_start", "\tcli\n\tret\n") + "\t.balign 16\n" +
                                function("g", std::string(unrecorded_cli) + "\tret\n");
     const std::vector<std::uint8_t> kernel = read_file(link(source, "-s"));
-    std::vector<std::uint8_t> payload(compressBound(static_cast<uLong>(kernel.size())) + 64);
-    z_stream stream{};
-    ASSERT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    stream.next_in =
-        const_cast<Bytef*>(kernel.data()); // NOLINT(*-const-cast): zlib's signature; it only reads
-    stream.avail_in = static_cast<uInt>(kernel.size());
-    stream.next_out = payload.data();
-    stream.avail_out = static_cast<uInt>(payload.size());
-    ASSERT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    payload.resize(stream.total_out);
-    deflateEnd(&stream);
+    const std::vector<std::uint8_t> payload = gzip_of(kernel);
 
     ExceptionList none;
     const KernelFile file = parse_kernel_file("bzImage", make_bzimage(payload));
