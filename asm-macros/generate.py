@@ -183,16 +183,7 @@ def annotation_header(definition):
     devices = "\n".join(
         f"#define PREVIRT_DEVICE_{name.upper()} {tag}" for name, tag in definition["devices"].items()
     )
-    accessors = []
-    for bits, suffix, modifier in ((8, "b", "b"), (16, "w", "w"), (32, "l", "k"), (64, "q", "q")):
-        accessors.append(
-            f"#define previrt_mmio_read{bits}(device, address) \\\n"
-            f'	PREVIRT_MMIO_READ(device, address, PREVIRT_U{bits}, {bits // 8}, "{suffix}", "{modifier}")\n'
-            f"#define previrt_mmio_write{bits}(device, address, value) \\\n"
-            f'	PREVIRT_MMIO_WRITE(device, address, value, PREVIRT_U{bits}, {bits // 8}, "{suffix}", "{modifier}")'
-        )
-    text = (HERE / "annotate.h.in").read_text()
-    return text.replace("@DEVICES@", devices).replace("@MMIO_ACCESSORS@", "\n".join(accessors))
+    return (HERE / "annotate.h.in").read_text().replace("@DEVICES@", devices)
 
 
 # ---- C++ tables

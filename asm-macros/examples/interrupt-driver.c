@@ -60,3 +60,11 @@ void device_map(unsigned long *entry, unsigned long frame)
 	if (previrt_page_table_test_and_clear_bit(PREVIRT_PTE, entry, 5))
 		previrt_page_table_exchange(PREVIRT_PTE, entry, 0);
 }
+
+/* Whether nothing was mapped there. */
+int device_map_first(unsigned long *entry, unsigned long frame)
+{
+	unsigned long absent = 0;
+
+	return previrt_page_table_try_compare_exchange(PREVIRT_PTE, entry, &absent, frame | 3);
+}

@@ -82,6 +82,7 @@ TEST_P(Annotate, ExampleDriver) {
     EXPECT_EQ(kinds[SiteKind::page_table_write], 1);
     EXPECT_EQ(kinds[SiteKind::page_table_test_and_clear_bit], 1);
     EXPECT_EQ(kinds[SiteKind::page_table_exchange], 1);
+    EXPECT_EQ(kinds[SiteKind::page_table_compare_exchange], 1);
     EXPECT_EQ(kinds[SiteKind::cli], 1);
     EXPECT_EQ(kinds[SiteKind::sti], 1);
     EXPECT_EQ(kinds[SiteKind::pushf], 1);

@@ -11,8 +11,8 @@ enum class Padding : std::uint8_t {
     trap,  // int3 behind an instruction that never falls through
 };
 
-// What the operand byte of an annotated memory access means.
-enum class Annotates : std::uint8_t { nothing, level, device };
+// What the operand byte of an annotated instruction means; of a table nothing.
+enum class Annotates : std::uint8_t { nothing, level, device, table };
 
 enum class ModRm : std::uint8_t { none, reg, mem, either };
 
