@@ -187,6 +187,25 @@ TEST_F(Audit, StrippedImageIsSweptFromFunctionToFunction) {
     EXPECT_EQ(audit_linked(source).unrecorded.size(), 1U);
 }
 
+// Behind the first two bytes of movabs, which a sweep would let swallow the function.
+TEST_F(Audit, AddressesInDataAndImmediatesLeadToCode) {
+    const std::string hidden = "\t.byte 0x48, 0xb8\nhidden:" + std::string(unrecorded_cli) +
+                               "\txor %eax, %eax\n\txor %eax, %eax\n\txor %eax, %eax\n\tret\n";
+    const std::string pointer = "_start: ret\n" + hidden + "\t.data\n\t.balign 8\n\t.quad hidden\n";
+    const std::string immediate = "\t.globl _start\n_start: mov $hidden, %rdi\n\tret\n" + hidden;
+    for (const std::string& source : {pointer, immediate}) {
+        const AuditReport report = audit_linked(source, "-s");
+        ASSERT_EQ(report.unrecorded.size(), 1U) << source;
+        EXPECT_EQ(report.unrecorded[0].bytes, "fa");
+    }
+    EXPECT_TRUE(audit_linked("_start: ret\n" + hidden, "-s").complete());
+}
+
+TEST_F(Audit, TrapsThatFillUpAreNoInstructions) {
+    const AuditReport report = audit_linked("_start: ret\n\t.fill 100, 1, 0xcc\nf: ud2\n\tnop\n\tret\n");
+    EXPECT_EQ(report.instructions, 4U);
+}
+
 TEST_F(Audit, WhatNothingReachesIsReported) {
     const AuditReport report = audit_source(function("f", "\tret\n\t.byte 0xfa, 0x06, 0xfa, 0x06\n"));
     EXPECT_TRUE(report.complete());

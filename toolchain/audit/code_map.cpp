@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t longest_instruction = 15;
 constexpr std::uint8_t lock_prefix = 0xf0;
 constexpr std::uint8_t near_return = 0xc3;
+constexpr std::uint8_t trap_fill = 0xcc; // int3
 constexpr std::size_t function_alignment = 16;
 constexpr std::size_t fewest_table_entries = 2;
 
@@ -51,9 +52,9 @@ CodeMap::CodeMap(const ElfImage& image, const std::vector<Site>& sites, const In
     mark_data_symbols();
     add_certain_roots(sites);
     explore_roots();
-    explore_gaps(true);
-    explore_roots();
     add_address_roots();
+    explore_roots();
+    explore_gaps(true);
     explore_roots();
     explore_gaps(false);
     explore_roots();
@@ -115,6 +116,27 @@ void CodeMap::add_address_roots() {
         if (relocation.symbol && !in_instruction) {
             roots_[address_taken].push_back(*relocation.symbol +
                                             static_cast<std::uint64_t>(relocation.addend));
+        }
+    }
+    if (!image_.relocatable()) {
+        add_pointers();
+    }
+}
+
+// What relocations say of an object file, a linked one shows: jump tables and functions' addresses in its
+// data.
+void CodeMap::add_pointers() {
+    for (const Section& section : image_.sections()) {
+        if (section.executable) {
+            continue;
+        }
+        const std::size_t unaligned = (0 - section.address) % sizeof(std::uint64_t);
+        for (std::size_t at = unaligned; at + sizeof(std::uint64_t) <= section.bytes.size();
+             at += sizeof(std::uint64_t)) {
+            const auto pointer = read_at<std::uint64_t>(section.bytes, at);
+            if (area_at(pointer) != nullptr) {
+                roots_[address_taken].push_back(pointer);
+            }
         }
     }
 }
@@ -298,8 +320,14 @@ void CodeMap::commit(const Step& step, bool sure) {
         break;
     }
     case Flow::indirect_call:
-    case Flow::trap:
         roots_[after_call].push_back(next);
+        break;
+    case Flow::trap:
+        if (const Area& area = *area_at(step.address);
+            next - area.section->address < area.bytes.size() &&
+            area.section->bytes[next - area.section->address] != trap_fill) {
+            roots_[after_call].push_back(next);
+        }
         break;
     default:
         break;

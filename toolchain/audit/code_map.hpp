@@ -17,10 +17,10 @@ namespace previrt {
 //
 // A linear sweep would take data in text for code and lose its step behind it. So execution is followed, from
 // the surest evidence to the weakest: function symbols, the entry point and recorded sites; their branches;
-// what follows a call; what is left inside a function; jump tables; addresses taken; and last what nothing
-// points to. From the second step on a start is only believed if all that follows from it decodes and agrees
-// with what is already known. What remains is data, or code that nothing reaches: it is reported, not passed
-// over.
+// what follows a call; addresses taken by instructions and data; what is left inside a function; jump tables
+// in text; and last what nothing points to. From the second step on a start is only believed if all that
+// follows from it decodes and agrees with what is already known. What remains is data, or code that nothing
+// reaches: it is reported, not passed over.
 class CodeMap {
 public:
     CodeMap(const ElfImage& image, const std::vector<Site>& sites, const InstructionDecoder& decoder);
@@ -66,6 +66,7 @@ private:
     void mark_data_symbols();
     void add_certain_roots(const std::vector<Site>& sites);
     void add_address_roots();
+    void add_pointers();
     void explore_roots();
     void explore_gaps(bool inside_functions);
     bool explore(std::uint64_t root, bool sure);

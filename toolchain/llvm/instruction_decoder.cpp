@@ -73,6 +73,12 @@ std::optional<Instruction> InstructionDecoder::decode(std::span<const std::uint8
     if (name.starts_with("LEA64")) {
         instruction.reference =
             target_.analysis->evaluateMemoryOperandAddress(decoded, target_.subtarget.get(), address, length);
+    } else if (name.ends_with("ri32") || name.ends_with("mi32") || name.ends_with("64i32") ||
+               name == "MOV64ri") {
+        const llvm::MCOperand& immediate = decoded.getOperand(decoded.getNumOperands() - 1);
+        if (immediate.isImm()) {
+            instruction.reference = static_cast<std::uint64_t>(immediate.getImm());
+        }
     }
     return instruction;
 }
@@ -80,7 +86,7 @@ std::optional<Instruction> InstructionDecoder::decode(std::span<const std::uint8
 Flow InstructionDecoder::flow_of(const llvm::MCInst& instruction) const {
     const llvm::MCInstrDesc& description = target_.instructions->get(instruction.getOpcode());
     const std::string_view name = target_.instructions->getName(instruction.getOpcode());
-    if (name == "UD2" || name == "UD1Lm" || name == "UD1Lr" || name == "TRAP") {
+    if (name == "UD2" || name == "UD1Lm" || name == "UD1Lr" || name == "TRAP" || name == "INT3") {
         return Flow::trap;
     }
     if (description.isReturn() || name.starts_with("IRET") || name.starts_with("LRET") ||

@@ -23,7 +23,7 @@ enum class Flow : std::uint8_t {
     indirect_jump, // somewhere
     call,          // target, and next if it returns
     indirect_call, // somewhere, and next if it returns
-    trap,          // ud2: next only if the handler says so
+    trap,          // ud2, int3: next only if the handler says so
     end,           // return and its like: not next
 };
 
@@ -32,7 +32,7 @@ struct Instruction {
     Flow flow;
     bool repeats;
     std::optional<std::uint64_t> target;    // of a direct branch or call
-    std::optional<std::uint64_t> reference; // the address that a RIP-relative lea takes
+    std::optional<std::uint64_t> reference; // what may be an address: of a RIP-relative lea, or an immediate
     std::optional<SiteForm> sensitive;
     llvm::MCInst decoded;
 };
