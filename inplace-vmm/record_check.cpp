@@ -203,7 +203,7 @@ const char* describe(RecordFault fault) {
     case RecordFault::longer_than_an_instruction:
         return "its instruction is longer than 15 bytes";
     case RecordFault::outside_text:
-        return "its site is not inside an executable section";
+        return "its site is not inside an executable section or .rodata";
     case RecordFault::unsorted:
         return "its site lies before that of the record in front of it";
     case RecordFault::overlapping:

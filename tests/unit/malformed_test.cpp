@@ -128,7 +128,7 @@ ElfFile linked_of_two_sections(std::uint64_t second_address) {
 TEST(Malformed, TheLinkedSampleIsNot) {
     const KernelFile file = parse_kernel_file(path, linked().bytes);
     EXPECT_FALSE(file.elf.relocatable());
-    EXPECT_EQ(executable_text(file.elf).size(), 1U);
+    EXPECT_EQ(code_and_templates(file.elf).size(), 1U);
     const auto expected =
         std::vector{ElfBuilder::text_address + first_site, ElfBuilder::text_address + second_site};
     const Places places(file.elf);
@@ -534,6 +534,17 @@ TEST(Malformed, RecordOfData) {
     file = linked();
     file.edit_section(".text", [](Elf64_Shdr& section) { section.sh_flags = SHF_ALLOC; });
     EXPECT_PRED2(contains, message_of_table(file), "record 0 for .text+0x1 (code+0x1): ");
+}
+
+TEST(Malformed, ATemplateAmongConstantsIsNot) {
+    ElfBuilder builder(ET_EXEC);
+    builder.add_code(".rodata", ElfBuilder::text_address, text);
+    builder.add_site_table(in_order);
+    builder.add_note();
+    ElfFile file = builder.build();
+    file.edit_section(".rodata", [](Elf64_Shdr& section) { section.sh_flags = SHF_ALLOC; });
+    const KernelFile kernel = parse_kernel_file(path, file.bytes);
+    EXPECT_EQ(read_site_table(kernel, Places(kernel.elf)).size(), 2U);
 }
 
 TEST(Malformed, RecordOutsideCodeInAnObject) {

@@ -146,10 +146,10 @@ std::size_t first_unsorted_within_its_section(const ElfImage& image, const std::
 
 } // namespace
 
-std::vector<Text> executable_text(const ElfImage& image) {
+std::vector<Text> code_and_templates(const ElfImage& image) {
     std::vector<Text> text;
     for (const Section& section : image.sections()) {
-        if (section.executable && !section.bytes.empty()) {
+        if ((section.executable || section.name == ".rodata") && !section.bytes.empty()) {
             text.push_back({section.address, section.bytes});
         }
     }
@@ -173,7 +173,7 @@ std::vector<Site> read_site_table(const KernelFile& file, const Places& places) 
             std::ranges::transform(numbers, sites.begin(),
                                    [&](std::size_t number) { return unordered[number]; });
         }
-        const RecordCheck check = check_records(sites, executable_text(file.elf));
+        const RecordCheck check = check_records(sites, code_and_templates(file.elf));
         if (check.fault != RecordFault::none) {
             refuse({check.fault, numbers[check.index]}, sites[check.index], file, places);
         }

@@ -18,8 +18,9 @@ inline constexpr const char* note_section = ".note.previrt";
 // Throws InputError on a table that a loader would refuse.
 std::vector<Site> read_site_table(const KernelFile& file, const Places& places);
 
-// The executable sections, by address.
-std::vector<Text> executable_text(const ElfImage& image);
+// Where sites may be, by address: the executable sections, and .rodata, for code that a guest keeps there as a
+// template and copies (Linux's kprobes).
+std::vector<Text> code_and_templates(const ElfImage& image);
 
 // A linked file with its table put in order of address, as a loader wants it. Throws InputError.
 std::vector<std::uint8_t> sort_site_table(const KernelFile& file);
