@@ -67,12 +67,13 @@ void check_record_forms(const KernelFile& file, const std::vector<Site>& sites, 
 class Auditor {
 public:
     Auditor(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols)
-        : file_(file), exceptions_(exceptions), places_(file.elf, symbols), decoder_(target_) {}
+        : file_(file), symbols_(symbols == nullptr ? file.elf : *symbols), exceptions_(exceptions),
+          places_(file.elf, &symbols_), decoder_(target_) {}
 
     AuditReport run() {
         const std::vector<Site> sites = read_site_table(file_, places_);
         check_record_forms(file_, sites, places_, decoder_);
-        const CodeMap map(file_.elf, sites, decoder_);
+        const CodeMap map(file_.elf, symbols_, sites, decoder_);
 
         report_.file = file_.path;
         report_.instructions = map.instruction_count();
@@ -133,6 +134,7 @@ private:
     }
 
     const KernelFile& file_;
+    const ElfImage& symbols_;
     ExceptionList& exceptions_;
     Places places_;
     LlvmTarget target_;
@@ -141,6 +143,15 @@ private:
 };
 
 } // namespace
+
+bool have_same_code(const ElfImage& one, const ElfImage& other) {
+    return std::ranges::all_of(one.sections(), [&](const Section& section) {
+        const Section* const twin = other.section_at(section.address);
+        return !section.executable || section.bytes.empty() ||
+               (twin != nullptr && twin->address == section.address &&
+                std::ranges::equal(twin->bytes, section.bytes));
+    });
+}
 
 AuditReport audit(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols) {
     return Auditor(file, exceptions, symbols).run();

@@ -43,6 +43,8 @@ struct AuditReport {
 // not to be trusted. `symbols` names the places of a file that has no symbols of its own.
 AuditReport audit(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols = nullptr);
 
+bool have_same_code(const ElfImage& one, const ElfImage& other);
+
 void print_text(std::ostream& out, const AuditReport& report, const ExceptionList& exceptions);
 void print_json(std::ostream& out, const AuditReport& report);
 

@@ -41,8 +41,9 @@ std::span<const std::uint8_t> bytes_from(const Section& section, std::uint64_t a
 
 } // namespace
 
-CodeMap::CodeMap(const ElfImage& image, const std::vector<Site>& sites, const InstructionDecoder& decoder)
-    : image_(image), decoder_(decoder) {
+CodeMap::CodeMap(const ElfImage& image, const ElfImage& symbols, const std::vector<Site>& sites,
+                 const InstructionDecoder& decoder)
+    : image_(image), symbols_(symbols.symbols()), decoder_(decoder) {
     for (const Section& section : image.sections()) {
         if (section.executable && !section.bytes.empty()) {
             areas_.push_back({&section, std::vector(section.bytes.size(), Byte::unknown),
@@ -79,7 +80,7 @@ CodeMap::Byte* CodeMap::byte_at(std::uint64_t address) {
 // ---- evidence
 
 void CodeMap::mark_data_symbols() {
-    for (const Symbol& symbol : image_.symbols()) {
+    for (const Symbol& symbol : symbols_) {
         Area* const area = area_at(symbol.address);
         if (symbol.type != SymbolType::object || area == nullptr) {
             continue;
@@ -91,7 +92,7 @@ void CodeMap::mark_data_symbols() {
 }
 
 void CodeMap::add_certain_roots(const std::vector<Site>& sites) {
-    for (const Symbol& symbol : image_.symbols()) {
+    for (const Symbol& symbol : symbols_) {
         if (symbol.type == SymbolType::function) {
             roots_[certain].push_back(symbol.address);
         }
@@ -105,7 +106,7 @@ void CodeMap::add_certain_roots(const std::vector<Site>& sites) {
 }
 
 void CodeMap::add_address_roots() {
-    for (const Symbol& symbol : image_.symbols()) {
+    for (const Symbol& symbol : symbols_) {
         if (symbol.type == SymbolType::none) {
             roots_[address_taken].push_back(symbol.address);
         }
@@ -343,7 +344,7 @@ void CodeMap::explore_gaps(bool inside_functions) {
         }
         return;
     }
-    for (const Symbol& symbol : image_.symbols()) {
+    for (const Symbol& symbol : symbols_) {
         Area* const area = area_at(symbol.address);
         if (symbol.type == SymbolType::function && area != nullptr) {
             const std::size_t begin = symbol.address - area->section->address;
@@ -395,8 +396,8 @@ void CodeMap::explore_gap(Area& area, std::size_t begin, std::size_t end) {
 std::size_t CodeMap::skip_jump_table(Area& area, std::size_t begin, std::size_t end) {
     const auto bytes = area.section->bytes;
     for (const std::size_t entry_size : {std::size_t{8}, std::size_t{4}}) {
-        if (entry_size == 8 && image_.relocatable()) {
-            continue; // such a table has relocations
+        if (begin % entry_size != 0 || (entry_size == 8 && image_.relocatable())) {
+            continue; // compilers align tables, and of addresses an object's have relocations
         }
         std::vector<std::uint64_t> targets;
         std::size_t limit = end;
@@ -408,7 +409,7 @@ std::size_t CodeMap::skip_jump_table(Area& area, std::size_t begin, std::size_t 
                     : begin + static_cast<std::uint64_t>(std::int64_t{read_at<std::int32_t>(bytes, at)});
             const bool inside_table = offset >= begin && offset < at + entry_size;
             if (offset >= bytes.size() || inside_table || area.bytes[offset] == Byte::body ||
-                area.bytes[offset] == Byte::data) {
+                area.bytes[offset] == Byte::data || bytes[offset] == trap_fill) {
                 break;
             }
             if (offset > at) {

@@ -23,7 +23,9 @@ namespace previrt {
 // reaches: it is reported, not passed over.
 class CodeMap {
 public:
-    CodeMap(const ElfImage& image, const std::vector<Site>& sites, const InstructionDecoder& decoder);
+    // `symbols` has the image's symbols: itself, or the file that it was stripped from.
+    CodeMap(const ElfImage& image, const ElfImage& symbols, const std::vector<Site>& sites,
+            const InstructionDecoder& decoder);
 
     struct SensitiveInstruction {
         std::uint64_t address;
@@ -85,6 +87,7 @@ private:
     void summarise();
 
     const ElfImage& image_;
+    const std::vector<Symbol>& symbols_;
     const InstructionDecoder& decoder_;
     std::vector<Area> areas_; // by address
     std::deque<std::uint64_t> roots_[evidence_count];

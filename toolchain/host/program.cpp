@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/host/program.hpp"
+
+#include "toolchain/image/input_error.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <map>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::size_t most_output = 65536;
+
+std::string remedy(const std::string& name) {
+    static const std::map<std::string, std::string> packages = {
+        {"apt-get", "this is no Debian"},
+        {"dpkg-deb", "this is no Debian"},
+        {"tar", "package tar"},
+        {"xz", "package xz-utils"},
+        {"make", "package make"},
+        {"patch", "package patch"},
+        {"rsync", "package rsync"},
+        {"qemu-system-x86_64", "package qemu-system-x86"},
+        {"gcc-12", "package gcc-12"},
+        {"clang-19", "package clang-19"},
+        {"ld.lld-19", "package lld-19"},
+        {"depmod", "package kmod"},
+        {"busybox", "package busybox-static"}};
+    const auto found = packages.find(name);
+    return found == packages.end() ? "" : " (" + found->second + ")";
+}
+
+[[noreturn]] void fail(const std::string& what) {
+    throw InputError(what + ": " + std::generic_category().message(errno));
+}
+
+// In the child: only calls that are safe after fork.
+[[noreturn]] void become(char* const* arguments, char* const* environment, const std::string& directory,
+                         const ProgramDescriptors& descriptors, int report) {
+    const std::array<int, 3> standard = {descriptors.input, descriptors.output, descriptors.error};
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // whatever ends us leaves nothing behind
+    bool ready = directory.empty() || chdir(directory.c_str()) == 0;
+    for (int i = 0; ready && i < 3; ++i) {
+        ready = dup2(standard[static_cast<std::size_t>(i)], i) >= 0;
+    }
+    for (const int number : descriptors.inherited) {
+        ready = ready && fcntl(number, F_SETFD, 0) == 0;
+    }
+    if (ready) {
+        execvpe(arguments[0], arguments, environment);
+    }
+    const int error = errno;
+    [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);
+    _exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (const std::string& text : texts) {
+        result.push_back(const_cast<char*>(text.c_str())); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    }
+    result.push_back(nullptr);
+    return result;
+}
+
+} // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    close();
+    number_ = std::exchange(other.number_, -1);
+    return *this;
+}
+
+void Descriptor::close() {
+    if (number_ >= 0) {
+        ::close(number_);
+        number_ = -1;
+    }
+}
+
+Pipe make_pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+        fail("pipe");
+    }
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+pid_t start_program(const Program& program, const ProgramDescriptors& descriptors) {
+    std::vector<std::string> variables;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string text = *variable;
+        bool replaced = false;
+        for (const auto& [name, value] : program.environment) {
+            replaced = replaced || text.starts_with(name + "=");
+        }
+        if (!replaced) {
+            variables.push_back(text);
+        }
+    }
+    for (const auto& [name, value] : program.environment) {
+        variables.push_back(name + "=" + value);
+    }
+    const std::vector<char*> arguments = pointers(program.arguments);
+    const std::vector<char*> environment = pointers(variables);
+
+    Pipe failure = make_pipe(); // closed by a successful exec
+    const pid_t process = fork();
+    if (process < 0) {
+        fail("fork");
+    }
+    if (process == 0) {
+        become(arguments.data(), environment.data(), program.directory, descriptors, failure.write.number());
+    }
+    failure.write.close();
+    int error = 0;
+    if (read(failure.read.number(), &error, sizeof error) == static_cast<ssize_t>(sizeof error)) {
+        wait_for_program(process);
+        errno = error;
+        const std::string& name = program.arguments.front();
+        fail("cannot run " + name + remedy(name));
+    }
+    return process;
+}
+
+int wait_for_program(pid_t process) {
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0) {
+        if (errno != EINTR) {
+            fail("waitpid");
+        }
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int run_program(const Program& program) {
+    return wait_for_program(start_program(program, {}));
+}
+
+int run_program(const Program& program, const std::function<void(std::string_view line)>& line) {
+    Pipe output = make_pipe();
+    const pid_t process = start_program(
+        program,
+        {.input = 0, .output = output.write.number(), .error = output.write.number(), .inherited = {}});
+    output.write.close();
+    std::array<char, 4096> block{};
+    std::string rest;
+    while (true) {
+        const ssize_t got = read(output.read.number(), block.data(), block.size());
+        if (got <= 0) {
+            break;
+        }
+        rest.append(block.data(), static_cast<std::size_t>(got));
+        std::size_t begin = 0;
+        for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+            line(std::string_view(rest).substr(begin, end - begin));
+            begin = end + 1;
+        }
+        rest.erase(0, begin);
+    }
+    if (!rest.empty()) {
+        line(rest);
+    }
+    return wait_for_program(process);
+}
+
+ProgramOutput read_program(const Program& program) {
+    Pipe output = make_pipe();
+    const pid_t process =
+        start_program(program, {.input = 0, .output = output.write.number(), .error = 2, .inherited = {}});
+    output.write.close();
+    ProgramOutput result{};
+    std::array<char, 4096> block{};
+    while (true) {
+        const ssize_t got = read(output.read.number(), block.data(), block.size());
+        if (got <= 0) {
+            break;
+        }
+        if (result.text.size() < most_output) {
+            result.text.append(block.data(), static_cast<std::size_t>(got));
+        }
+    }
+    result.status = wait_for_program(process);
+    return result;
+}
+
+} // namespace previrt

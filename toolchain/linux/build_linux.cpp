@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/linux/build_linux.hpp"
+
+#include "toolchain/audit/audit.hpp"
+#include "toolchain/host/digest.hpp"
+#include "toolchain/host/program.hpp"
+#include "toolchain/host/tree.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/linux/configuration.hpp"
+#include "toolchain/linux/make_progress.hpp"
+#include "toolchain/linux/patches.hpp"
+#include "toolchain/linux/source.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <thread>
+
+namespace previrt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t lines_shown_of_a_failure = 20;
+
+std::string read_text(const std::string& path) {
+    const std::vector<std::uint8_t> bytes = read_file(path);
+    return {bytes.begin(), bytes.end()};
+}
+
+void write_text(const std::string& path, const std::string& text) {
+    write_file(path, {text.begin(), text.end()});
+}
+
+// How a compiler is told to compile, and to record.
+struct Compiler {
+    std::vector<std::string> make_variables;
+    std::string flags; // of C, when recording
+    std::string assembler_flags;
+    std::string identity;
+    std::string macros; // the file that it reads
+};
+
+Compiler find_compiler(const std::string& name) {
+    const std::string definitions = definitions_directory();
+    Compiler compiler;
+    std::string program;
+    if (name == "gcc") {
+        program = "gcc-12";
+        compiler.macros = definitions + "/previrt/sites-gas.s";
+        compiler.make_variables = {"CC=gcc-12", "HOSTCC=gcc-12"};
+        compiler.assembler_flags = "-Wa," + compiler.macros;
+        compiler.flags = "-DPREVIRT_SITES " + compiler.assembler_flags;
+    } else {
+        program = "clang-19";
+        compiler.macros = definitions + "/previrt/sites-clang.s";
+        compiler.make_variables = {"LLVM=-19"};
+        compiler.flags = "-I" + definitions + " -include previrt/sites-clang.h";
+        compiler.assembler_flags = compiler.flags;
+        read_program({.arguments = {"ld.lld-19", "--version"}, .directory = {}, .environment = {}});
+    }
+    const ProgramOutput version =
+        read_program({.arguments = {program, "--version"}, .directory = {}, .environment = {}});
+    compiler.identity = version.text.substr(0, version.text.find('\n'));
+    return compiler;
+}
+
+// A directory that several builds at once may want to fill.
+class DirectoryLock {
+public:
+    explicit DirectoryLock(const std::string& directory)
+        : file_(open((directory + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+        if (file_.number() < 0 || flock(file_.number(), LOCK_EX) != 0) {
+            throw InputError(directory + ".lock: cannot lock it");
+        }
+    }
+
+private:
+    Descriptor file_;
+};
+
+class LinuxBuild {
+public:
+    explicit LinuxBuild(const BuildLinuxOptions& options)
+        : options_(options), compiler_(find_compiler(options.compiler)),
+          source_(options.source.empty() ? fetch_linux_source(options.version)
+                                         : open_linux_source(options.source)),
+          configuration_(find_configuration(options.configuration, source_.version)) {
+        if (!options.plain) {
+            patches_ = linux_patches(source_.version);
+        }
+        make_directories(options.output);
+        output_ = fs::canonical(options.output).string();
+        build_ = output_ + "/build";
+    }
+
+    bool run() {
+        const std::string key = this->key();
+        if (const auto complete = up_to_date(key)) {
+            std::cerr << "previrt: " << output_ << " is up to date\n";
+            return *complete;
+        }
+        fs::remove(output_ + "/previrt.json");
+        std::ofstream(output_ + "/build.log");
+        const std::string tree = prepare_tree();
+        prepare_build_directory();
+        configure(tree);
+        make(tree,
+             "building Linux from " + source_.name + ", " + configuration_.name +
+                 (options_.plain ? ", plain" : "") + ", with " + compiler_.identity,
+             {"bzImage", "modules"});
+        install(tree);
+        return report(key);
+    }
+
+private:
+    // Everything that the result depends on.
+    std::string key() {
+        Digest digest;
+        digest.add(source_.name).add(configuration_.text).add(compiler_.identity);
+        digest.add(options_.plain ? "plain" : read_text(compiler_.macros));
+        if (!options_.plain) {
+            digest.add(read_text(definitions_directory() + "/previrt/annotate.h"));
+        }
+        for (const LinuxPatch& patch : patches_) {
+            digest.add(read_text(patch.path));
+        }
+        if (fs::exists(exceptions())) {
+            digest.add(read_text(exceptions()));
+        }
+        if (!source_.ours) {
+            for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source_.directory)) {
+                if (entry.is_regular_file() && !entry.is_symlink()) {
+                    digest.add(entry.path().string())
+                        .add(std::to_string(entry.last_write_time().time_since_epoch().count()));
+                }
+            }
+        }
+        return digest.hex();
+    }
+
+    // Instructions of this version that may stay unrecorded.
+    [[nodiscard]] std::string exceptions() const {
+        return in_source_tree("linux-patches/" + source_.version + "/exceptions");
+    }
+
+    // Whether an earlier build with this key was complete.
+    [[nodiscard]] std::optional<bool> up_to_date(const std::string& key) const {
+        for (const char* const file : {"/bzImage", "/vmlinux", "/config", "/previrt.json"}) {
+            if (!fs::exists(output_ + file)) {
+                return std::nullopt;
+            }
+        }
+        const auto report = nlohmann::json::parse(read_text(output_ + "/previrt.json"), nullptr, false);
+        if (!report.is_object() || report.value("key", "") != key) {
+            return std::nullopt;
+        }
+        return report.value("complete", false);
+    }
+
+    // The source to build: patched, or as it is.
+    [[nodiscard]] std::string prepare_tree() const {
+        if (options_.plain) {
+            return source_.directory;
+        }
+        if (!source_.ours) {
+            make_patched_copy(source_, patches_, output_ + "/source");
+            return output_ + "/source";
+        }
+        Digest digest;
+        digest.add(read_text(definitions_directory() + "/previrt/annotate.h"));
+        for (const LinuxPatch& patch : patches_) {
+            digest.add(read_text(patch.path));
+        }
+        std::string directory = source_.directory + "-" + digest.hex().substr(0, 12);
+        const DirectoryLock lock(directory);
+        if (!fs::exists(directory + ".complete")) {
+            make_patched_copy(source_, patches_, directory);
+            write_text(directory + ".complete", source_.name + "\n");
+        }
+        return directory;
+    }
+
+    // Objects do not depend on the macros in make's eyes: with other macros they are all old.
+    void prepare_build_directory() const {
+        const std::string stamp = build_ + "/previrt-macros";
+        Digest digest;
+        digest.add(options_.plain ? "plain" : read_text(compiler_.macros));
+        if (fs::exists(build_) && (!fs::exists(stamp) || read_text(stamp) != digest.hex())) {
+            fs::remove_all(build_);
+        }
+        make_directories(build_);
+        write_text(stamp, digest.hex());
+    }
+
+    void configure(const std::string& tree) const {
+        write_text(build_ + "/previrt.fragment", configuration_.text);
+        make(tree, "configuring", {"KCONFIG_ALLCONFIG=" + build_ + "/previrt.fragment", "allnoconfig"});
+        check_configuration(configuration_, build_ + "/.config", options_.plain);
+    }
+
+    void make(const std::string& tree, const std::string& what,
+              const std::vector<std::string>& targets) const {
+        const unsigned jobs =
+            options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
+        // Neither the place, the time nor the user is in the kernel: the same input gives the same file.
+        Program program{
+            .arguments = {"make", "-C", tree, "O=" + build_, "-j" + std::to_string(jobs), "LOCALVERSION="},
+            .directory = {},
+            .environment = {{"PREVIRT", this_program()},
+                            {"LC_ALL", "C"},
+                            {"KBUILD_BUILD_USER", "previrt"},
+                            {"KBUILD_BUILD_HOST", "previrt"},
+                            {"KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026"}}};
+        auto& arguments = program.arguments;
+        arguments.insert(arguments.end(), compiler_.make_variables.begin(), compiler_.make_variables.end());
+        if (!options_.plain) {
+            arguments.push_back("KCFLAGS=" + compiler_.flags);
+            arguments.push_back("KAFLAGS=" + compiler_.assembler_flags);
+        }
+        arguments.insert(arguments.end(), targets.begin(), targets.end());
+
+        std::ofstream log(output_ + "/build.log", std::ios::app);
+        std::deque<std::string> last;
+        MakeProgress progress(what);
+        const int status = run_program(program, [&](std::string_view line) {
+            log << line << '\n';
+            progress.line(line);
+            last.emplace_back(line);
+            if (last.size() > lines_shown_of_a_failure) {
+                last.pop_front();
+            }
+        });
+        progress.finish();
+        if (status != 0) {
+            std::string message = "make failed; the last lines of " + output_ + "/build.log:";
+            for (const std::string& line : last) {
+                message += "\n  " + line;
+            }
+            throw InputError(message);
+        }
+    }
+
+    void install(const std::string& tree) const {
+        const auto copy = [&](const std::string& from, const std::string& to) {
+            fs::copy_file(build_ + from, output_ + to, fs::copy_options::overwrite_existing);
+        };
+        copy("/arch/x86/boot/bzImage", "/bzImage");
+        copy("/vmlinux", "/vmlinux");
+        copy("/.config", "/config");
+        fs::remove(output_ + "/exceptions");
+        if (const std::string list = exceptions(); fs::exists(list) && !options_.plain) {
+            fs::copy_file(list, output_ + "/exceptions");
+        }
+        fs::remove_all(output_ + "/modules");
+        make(tree, "installing modules",
+             {"INSTALL_MOD_PATH=" + output_ + "/modules", "DEPMOD=/sbin/depmod", "modules_install"});
+    }
+
+    [[nodiscard]] bool report(const std::string& key) const {
+        nlohmann::json json{
+            {"key", key},
+            {"source", source_.name},
+            {"kernel", read_kernel_release()},
+            {"compiler", compiler_.identity},
+            {"configuration",
+             {{"name", configuration_.name}, {"sha256", sha256_of_file(output_ + "/config")}}},
+            {"plain", options_.plain},
+            {"bzImage_sha256", sha256_of_file(output_ + "/bzImage")},
+            {"complete", true}};
+        if (!options_.plain) {
+            unsigned lines = 0;
+            for (const LinuxPatch& patch : patches_) {
+                json["patch_lines_by_purpose"][patch.purpose] = patch.lines;
+                lines += patch.lines;
+            }
+            json["patch_lines"] = lines;
+            json["complete"] = audit_all(json);
+        }
+        write_text(output_ + "/previrt.json", json.dump(2) + "\n");
+        return json["complete"];
+    }
+
+    [[nodiscard]] std::string read_kernel_release() const {
+        std::string release = read_text(build_ + "/include/config/kernel.release");
+        return release.substr(0, release.find('\n'));
+    }
+
+    bool audit_all(nlohmann::json& json) const {
+        const std::string list = exceptions();
+        ExceptionList exceptions = fs::exists(list) ? ExceptionList(list, read_text(list)) : ExceptionList();
+        const KernelFile symbols = load_kernel_file(output_ + "/vmlinux");
+        const AuditReport kernel = audit(load_kernel_file(output_ + "/bzImage"), exceptions, &symbols.elf);
+        print_text(std::cout, kernel, exceptions);
+        bool complete = kernel.complete();
+        json["sites"] = kernel.records_by_kind;
+        json["module_sites"] = nlohmann::json::object();
+        for (const fs::directory_entry& entry : fs::recursive_directory_iterator(output_ + "/modules")) {
+            if (entry.path().extension() == ".ko") {
+                const AuditReport module = audit(load_kernel_file(entry.path().string()), exceptions);
+                json["module_sites"][entry.path().stem().string()] = module.records;
+                if (!module.complete()) {
+                    print_text(std::cout, module, exceptions);
+                    complete = false;
+                }
+            }
+        }
+        return complete;
+    }
+
+    BuildLinuxOptions options_;
+    Compiler compiler_;
+    LinuxSource source_;
+    LinuxConfiguration configuration_;
+    std::vector<LinuxPatch> patches_;
+    std::string output_;
+    std::string build_;
+};
+
+} // namespace
+
+bool build_linux(const BuildLinuxOptions& options) {
+    return LinuxBuild(options).run();
+}
+
+} // namespace previrt

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+namespace previrt {
+
+struct BuildLinuxOptions {
+    std::string source;          // a directory; empty: Debian's package
+    std::string version = "6.1"; // of that package
+    std::string configuration = "small";
+    std::string compiler = "gcc";
+    bool plain = false; // neither macros nor patches
+    std::string output;
+    unsigned jobs = 0; // 0: one a processor
+};
+
+// Leaves bzImage, vmlinux, modules/, config and previrt.json in options.output. True when the audit found the
+// kernel and its modules complete (of a plain kernel none is asked). Throws InputError.
+bool build_linux(const BuildLinuxOptions& options);
+
+} // namespace previrt

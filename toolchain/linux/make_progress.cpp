@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/linux/make_progress.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <unistd.h>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// "  CC      mm/slub.o" is a step; "make[1]: ..." and warnings are none.
+bool is_step(std::string_view text) {
+    return text.size() > 10 && text.starts_with("  ") && text[2] >= 'A' && text[2] <= 'Z';
+}
+
+} // namespace
+
+MakeProgress::MakeProgress(std::string what)
+    : what_(std::move(what)), begin_(std::chrono::steady_clock::now()), shown_(begin_),
+      terminal_(isatty(STDERR_FILENO) != 0) {
+    std::cerr << "previrt: " << what_ << '\n';
+}
+
+void MakeProgress::line(std::string_view text) {
+    if (!is_step(text)) {
+        return;
+    }
+    ++steps_;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown_ >= (terminal_ ? 100ms : 30s)) {
+        shown_ = now;
+        show(text);
+    }
+}
+
+void MakeProgress::finish() {
+    show("done");
+    if (terminal_) {
+        std::cerr << '\n';
+    }
+}
+
+void MakeProgress::show(std::string_view step) {
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin_).count();
+    std::array<char, 160> line{};
+    std::snprintf(line.data(), line.size(), "  %2d:%02d  %5u steps  %.*s", static_cast<int>(seconds / 60),
+                  static_cast<int>(seconds % 60), steps_,
+                  static_cast<int>(std::min<std::size_t>(step.size(), 60)), step.data());
+    std::cerr << (terminal_ ? "\r\033[K" : "") << line.data() << (terminal_ ? "" : "\n") << std::flush;
+}
+
+} // namespace previrt

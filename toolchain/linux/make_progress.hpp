@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace previrt {
+
+// Shows how far a kernel's build is, from what make prints: one line that changes on a terminal, a line each
+// half minute elsewhere.
+class MakeProgress {
+public:
+    explicit MakeProgress(std::string what);
+
+    void line(std::string_view text);
+    void finish();
+
+private:
+    void show(std::string_view step);
+
+    std::string what_;
+    std::chrono::steady_clock::time_point begin_;
+    std::chrono::steady_clock::time_point shown_;
+    unsigned steps_ = 0;
+    bool terminal_;
+};
+
+} // namespace previrt

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/linux/source.hpp"
+
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// One file of linux-patches/VERSION/; its name says what it is for.
+struct LinuxPatch {
+    std::string path;
+    std::string purpose;
+    unsigned lines; // added or changed
+    std::vector<std::string> files;
+};
+
+// All patches for the source's version. Throws InputError.
+std::vector<LinuxPatch> linux_patches(const std::string& version);
+
+// Makes `directory` a patched copy of the source; a later call writes only what differs, so that the build
+// there stays incremental. Throws InputError: the message names the patch and the hunk that does not apply.
+void make_patched_copy(const LinuxSource& source, const std::vector<LinuxPatch>& patches,
+                       const std::string& directory);
+
+} // namespace previrt

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+namespace previrt {
+
+// An unpacked kernel source.
+struct LinuxSource {
+    std::string directory;
+    std::string name;    // Debian's package and its version, or the directory
+    std::string version; // what linux-patches/ calls it: "6.1"
+    bool ours;           // in our cache: nobody edits it
+};
+
+// Debian's package linux-source-VERSION, downloaded without root and unpacked once. Throws InputError.
+LinuxSource fetch_linux_source(const std::string& version);
+
+// A source of the user's own. Throws InputError.
+LinuxSource open_linux_source(const std::string& directory);
+
+} // namespace previrt

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace previrt {
+
+struct RunOptions {
+    std::string on = "auto";
+    std::string kernel;
+    std::string initrd;
+    std::string append;
+    std::uint64_t memory = std::uint64_t{256} << 20U;
+    unsigned cpus = 1;
+    std::string net = "none";
+    double timeout = 0;         // seconds; 0: none
+    bool deterministic = false; // count instructions instead of time: the same run twice is identical
+    bool watch_console = true;  // standard input and output are the console; else it goes to `console`
+    std::function<void(std::string_view)> console;
+};
+
+enum RunStatus : std::uint8_t {
+    guest_ended = 0, // powered off or rebooted
+    guest_failed = 1,
+    run_refused = 2,
+    run_timed_out = 124,
+};
+
+// Runs a kernel until it ends. Throws InputError for what cannot be run.
+RunStatus run_guest(const RunOptions& options);
+
+} // namespace previrt
