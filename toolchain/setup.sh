@@ -8,9 +8,14 @@ build_packages=(
     libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libzstd-dev llvm-19-dev ninja-build nlohmann-json3-dev
     pkg-config python3 zlib1g-dev
 )
+# To build kernels, and to boot them on bare metal.
+# shellcheck disable=SC2034
+kernel_packages=(
+    bc bison busybox-static cpio flex kmod libssl-dev make patch perl qemu-system-x86 rsync xz-utils
+)
 # shellcheck disable=SC2034
 test_packages=(
-    clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev
+    clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev lld-19 llvm-19
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

@@ -117,6 +117,7 @@ public:
                  (options_.plain ? ", plain" : "") + ", with " + compiler_.identity,
              {"bzImage", "modules"});
         install(tree);
+        write_make_script(tree);
         return report(key);
     }
 
@@ -153,7 +154,7 @@ private:
 
     // Whether an earlier build with this key was complete.
     [[nodiscard]] std::optional<bool> up_to_date(const std::string& key) const {
-        for (const char* const file : {"/bzImage", "/vmlinux", "/config", "/previrt.json"}) {
+        for (const char* const file : {"/bzImage", "/vmlinux", "/config", "/make", "/previrt.json"}) {
             if (!fs::exists(output_ + file)) {
                 return std::nullopt;
             }
@@ -206,8 +207,8 @@ private:
         check_configuration(configuration_, build_ + "/.config", options_.plain);
     }
 
-    void make(const std::string& tree, const std::string& what,
-              const std::vector<std::string>& targets) const {
+    // How this kernel is made, to which targets are added.
+    [[nodiscard]] Program make_program(const std::string& tree) const {
         const unsigned jobs =
             options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
         // Neither the place, the time nor the user is in the kernel: the same input gives the same file.
@@ -218,6 +219,7 @@ private:
                             {"LC_ALL", "C"},
                             {"KBUILD_BUILD_USER", "previrt"},
                             {"KBUILD_BUILD_HOST", "previrt"},
+                            {"KBUILD_BUILD_VERSION", "1"},
                             {"KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026"}}};
         auto& arguments = program.arguments;
         arguments.insert(arguments.end(), compiler_.make_variables.begin(), compiler_.make_variables.end());
@@ -225,8 +227,31 @@ private:
             arguments.push_back("KCFLAGS=" + compiler_.flags);
             arguments.push_back("KAFLAGS=" + compiler_.assembler_flags);
         }
-        arguments.insert(arguments.end(), targets.begin(), targets.end());
+        return program;
+    }
 
+    // OUTPUT/make: the same for the user, above all for modules from elsewhere: OUTPUT/make M=$PWD modules
+    void write_make_script(const std::string& tree) const {
+        const Program program = make_program(tree);
+        std::string script =
+            "#!/bin/sh\n# Runs make as this kernel was built, from any place: make M=$PWD modules\n";
+        for (const auto& [name, value] : program.environment) {
+            script += "export " + name + "=\"${" + name + ":-" + value + "}\"\n";
+        }
+        script += "exec";
+        for (const std::string& argument : program.arguments) {
+            script += " '" + argument + "'";
+        }
+        write_text(output_ + "/make", script + " \"$@\"\n");
+        fs::permissions(output_ + "/make",
+                        fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                        fs::perm_options::add);
+    }
+
+    void make(const std::string& tree, const std::string& what,
+              const std::vector<std::string>& targets) const {
+        Program program = make_program(tree);
+        program.arguments.insert(program.arguments.end(), targets.begin(), targets.end());
         std::ofstream log(output_ + "/build.log", std::ios::app);
         std::deque<std::string> last;
         MakeProgress progress(what);

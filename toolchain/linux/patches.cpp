@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* annotations = "include/previrt/annotate.h"; // not a patch: previrt's own header
+constexpr const char* own_headers = "include/previrt"; // not a patch: annotate.h
 
 LinuxPatch read_patch(const std::string& path) {
     const std::vector<std::uint8_t> bytes = read_file(path);
@@ -106,7 +106,7 @@ void make_patched_copy(const LinuxSource& source, const std::vector<LinuxPatch>&
                                      "--exclude=/arch/x86/include/generated",
                                      "--exclude=*.o",
                                      "--exclude=*.cmd",
-                                     std::string("--exclude=/") + annotations};
+                                     std::string("--exclude=/") + own_headers};
     for (const std::string& file : files) {
         copy.push_back("--exclude=/" + file);
     }
@@ -124,7 +124,8 @@ void make_patched_copy(const LinuxSource& source, const std::vector<LinuxPatch>&
     for (const std::string& file : files) {
         copy_if_different(fs::path(scratch) / file, fs::path(directory) / file);
     }
-    copy_if_different(definitions_directory() + "/previrt/annotate.h", fs::path(directory) / annotations);
+    copy_if_different(definitions_directory() + "/previrt/annotate.h",
+                      fs::path(directory) / own_headers / "annotate.h");
     fs::remove_all(scratch);
 }
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# stress-rewrite.sh KERNEL-DIRECTORY STRESS-REWRITE PREVIRT PROGRAM
+# Links the kernel of an output directory of build-linux once more with every site rewritten, and boots it.
+set -euo pipefail
+kernel=$(realpath "$1") rewriter=$(realpath "$2") previrt=$(realpath "$3") program=$(realpath "$4")
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if ! [ -x "$kernel/make" ]; then
+    echo "skipped: $kernel is not built"
+    exit 77
+fi
+work=$(mktemp -d)
+# What the build directory now holds is not the kernel: a later build links it anew.
+trap 'rm -rf "$work" "$kernel/build/vmlinux" "$kernel/build/arch/x86/boot/bzImage"' EXIT
+
+# Takes previrt's place in the kernel's build: sort-sites VMLINUX.
+cat >"$work/previrt" <<SCRIPT
+#!/bin/sh
+"$previrt" "\$@" && exec "$rewriter" "\$2" >&2
+SCRIPT
+chmod +x "$work/previrt"
+rm -f "$kernel/build/vmlinux"
+PREVIRT="$work/previrt" "$kernel/make" bzImage >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
+grep '^stress-rewrite: ' "$work/log"
+cp "$kernel/build/arch/x86/boot/bzImage" "$work/bzImage"
+if cmp -s "$work/bzImage" "$kernel/bzImage"; then
+    echo "the rewritten kernel is the same file as the other one"
+    exit 1
+fi
+# nokaslr: a relocation inside a rewritten instruction would no longer be one.
+APPEND=nokaslr "$here/boot.sh" "$kernel" "$previrt" "$program" "$work/bzImage"
