@@ -43,14 +43,16 @@ std::vector<Operation> read_operations(const std::string& console) {
 
 std::vector<Operation> measure(const std::string& kernel, const std::string& initrd) {
     std::string console;
-    const RunStatus status = run_guest({.on = "bare",
-                                        .kernel = kernel,
-                                        .initrd = initrd,
-                                        .append = fixed,
-                                        .timeout = seconds_at_most,
-                                        .deterministic = true,
-                                        .watch_console = false,
-                                        .console = [&](std::string_view text) { console += text; }});
+    RunOptions options;
+    options.on = "bare";
+    options.kernel = kernel;
+    options.initrd = initrd;
+    options.append = fixed;
+    options.timeout = seconds_at_most;
+    options.deterministic = true;
+    options.watch_console = false;
+    options.console = [&](std::string_view text) { console += text; };
+    const RunStatus status = run_guest(options);
     std::vector<Operation> operations = read_operations(console);
     if (status != guest_ended || operations.empty()) {
         throw InputError(kernel + ": the guest did not run to its end; its console:\n" + console);
@@ -59,14 +61,15 @@ std::vector<Operation> measure(const std::string& kernel, const std::string& ini
 }
 
 std::string built(const LinuxPaddingOptions& options, bool plain) {
-    std::string output = in_source_tree("build/linux/" + options.version + "-" + options.configuration + "-" +
-                                        options.compiler + (plain ? "-plain" : ""));
-    build_linux({.source = {},
-                 .version = options.version,
-                 .configuration = options.configuration,
-                 .compiler = options.compiler,
-                 .plain = plain,
-                 .output = output});
+    const std::string output = in_source_tree("build/linux/" + options.version + "-" + options.configuration +
+                                              "-" + options.compiler + (plain ? "-plain" : ""));
+    BuildLinuxOptions build;
+    build.version = options.version;
+    build.configuration = options.configuration;
+    build.compiler = options.compiler;
+    build.plain = plain;
+    build.output = output;
+    build_linux(build);
     return output;
 }
 

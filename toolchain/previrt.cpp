@@ -13,7 +13,9 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,7 +26,12 @@ namespace {
 constexpr int answer_is_no = 1;
 constexpr int bad_input = 2;
 
-struct Options {
+// What the command that was given does; its result is the exit status.
+using Action = std::function<int()>;
+
+// ---- audit, sites, sort-sites
+
+struct AuditOptions {
     std::string file;
     std::string exceptions;
     std::string symbols;
@@ -49,7 +56,7 @@ std::optional<KernelFile> find_symbols(const KernelFile& file, const std::string
     return symbols;
 }
 
-int run_audit(const Options& options) {
+int run_audit(const AuditOptions& options) {
     const KernelFile file = load_kernel_file(options.file);
     const std::string list =
         options.exceptions.empty() ? beside(options.file, "exceptions") : options.exceptions;
@@ -68,129 +75,146 @@ int run_audit(const Options& options) {
     return report.complete() ? 0 : answer_is_no;
 }
 
-int run_sites(const Options& options) {
-    const KernelFile file = load_kernel_file(options.file);
-    if (options.json) {
-        print_sites_json(std::cout, file);
-    } else {
-        print_sites_text(std::cout, file);
+void add_audit(CLI::App& app, Action& action) {
+    auto* const command =
+        app.add_subcommand("audit", "Prove that no sensitive instruction is unrecorded (exit 1: one is)");
+    const auto options = std::make_shared<AuditOptions>();
+    command->add_option("FILE", options->file, "An .o, .ko, vmlinux or bzImage")->required();
+    command->add_flag("--json", options->json, "Print the report as JSON");
+    command->add_option("--exceptions", options->exceptions,
+                        "File of instructions that may stay unrecorded: PLACE KIND REASON, one a line "
+                        "(`exceptions` beside FILE, if there is one)");
+    command->add_option("--symbols", options->symbols,
+                        "Take the symbols of this file, unstripped (`vmlinux` beside a bzImage)");
+    command->callback([&action, options] { action = [options] { return run_audit(*options); }; });
+}
+
+void add_sites(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand("sites", "Print the records by kind");
+    const auto options = std::make_shared<AuditOptions>();
+    command->add_option("FILE", options->file, "An .o, .ko, vmlinux or bzImage")->required();
+    command->add_flag("--json", options->json, "Print every record as JSON");
+    command->callback([&action, options] {
+        action = [options] {
+            const KernelFile file = load_kernel_file(options->file);
+            (options->json ? print_sites_json : print_sites_text)(std::cout, file);
+            return 0;
+        };
+    });
+}
+
+void add_sort_sites(CLI::App& app, Action& action) {
+    auto* const command =
+        app.add_subcommand("sort-sites", "Put the records of a linked file in order of address, in place");
+    const auto file = std::make_shared<std::string>();
+    command->add_option("FILE", *file, "A linked ELF file (vmlinux)")->required();
+    command->callback([&action, file] {
+        action = [file] {
+            write_file(*file, sort_site_table(load_kernel_file(*file)));
+            return 0;
+        };
+    });
+}
+
+// ---- kernels
+
+void add_build_linux(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "build-linux", "Build a pre-virtualized Linux (exit 1: built, but the audit found gaps)");
+    const auto options = std::make_shared<BuildLinuxOptions>();
+    command->add_option("--output", options->output, "Directory for bzImage, vmlinux, modules/, previrt.json")
+        ->required();
+    auto* const source =
+        command->add_option("--source", options->source, "A kernel source of your own; it is not changed");
+    command
+        ->add_option("--version", options->version,
+                     "Debian's linux-source-VERSION, downloaded on first use (6.1)")
+        ->check(CLI::IsMember({"6.1", "6.12"}))
+        ->excludes(source);
+    command->add_option("--config", options->configuration,
+                        "small, rich, or a file of CONFIG_ lines; what it leaves out is off (small)");
+    command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
+        ->check(CLI::IsMember({"gcc", "clang"}));
+    command->add_flag("--plain", options->plain,
+                      "The same kernel without macros and patches, to compare with");
+    command->add_option("--jobs", options->jobs, "Compilers at once (as many as processors)");
+    command->callback(
+        [&action, options] { action = [options] { return build_linux(*options) ? 0 : answer_is_no; }; });
+}
+
+void add_run(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long)");
+    const auto options = std::make_shared<RunOptions>();
+    command->add_option("KERNEL", options->kernel, "A bzImage")->required();
+    command
+        ->add_option("--on", options->on,
+                     "auto, process, kvm, xen, xen-domu, bare (auto: the best that works here)")
+        ->check(CLI::IsMember({"auto", "process", "kvm", "xen", "xen-domu", "bare"}));
+    command->add_option("--initrd", options->initrd, "Its initial RAM disk");
+    command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
+    command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
+    command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
+    command->add_option("--net", options->net, "user, tap=NAME or none (none)");
+    command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
+    command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
+        ->check(CLI::PositiveNumber);
+    command->callback([&action, options] { action = [options] { return run_guest(*options); }; });
+}
+
+void add_bench(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand("bench", "Measure beside the peers");
+    command->require_subcommand(1);
+    auto* const padding = command->add_subcommand(
+        "padding", "What padding costs Linux on bare metal: instructions an operation, plain and padded");
+    const auto options = std::make_shared<LinuxPaddingOptions>();
+    padding->add_option("--version", options->version, "6.1 or 6.12 (6.1)")
+        ->check(CLI::IsMember({"6.1", "6.12"}));
+    padding->add_option("--config", options->configuration, "small or rich (small)")
+        ->check(CLI::IsMember({"small", "rich"}));
+    padding->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
+        ->check(CLI::IsMember({"gcc", "clang"}));
+    padding->add_option("--json", options->json, "Write the figures to this file too");
+    padding->callback([&action, options] {
+        action = [options] {
+            bench_linux_padding(*options);
+            return 0;
+        };
+    });
+}
+
+// ---- what is to come
+
+void add_planned(CLI::App& app, Action& action) {
+    for (const auto& [name, purpose] : {std::pair("pack", "make the files a hypervisor boots"),
+                                        std::pair("profile", "show where a guest spends its time"),
+                                        std::pair("doctor", "say what works on this machine")}) {
+        auto* const command = app.add_subcommand(name, std::string("Planned: ") + purpose)->allow_extras();
+        command->callback([&action, command] {
+            action = [command] {
+                std::cerr << "previrt " << command->get_name()
+                          << ": not built yet; `previrt --help` lists what works\n";
+                return bad_input;
+            };
+        });
     }
-    return 0;
-}
-
-int run_sort_sites(const Options& options) {
-    write_file(options.file, sort_site_table(load_kernel_file(options.file)));
-    return 0;
-}
-
-int refuse(const std::string& command) {
-    std::cerr << "previrt " << command << ": not built yet; `previrt --help` lists what works\n";
-    return bad_input;
 }
 
 int main(int argc, char** argv) {
     CLI::App app("Pre-virtualized kernels: one binary for bare metal and for every hypervisor.", "previrt");
     app.require_subcommand(1);
     app.set_help_all_flag("--help-all", "Help for every command");
-    Options options;
-
-    CLI::App* const audit_command =
-        app.add_subcommand("audit", "Prove that no sensitive instruction is unrecorded (exit 1: one is)");
-    audit_command->add_option("FILE", options.file, "An .o, .ko, vmlinux or bzImage")->required();
-    audit_command->add_flag("--json", options.json, "Print the report as JSON");
-    audit_command->add_option("--exceptions", options.exceptions,
-                              "File of instructions that may stay unrecorded: PLACE KIND REASON, one a line "
-                              "(`exceptions` beside FILE, if there is one)");
-    audit_command->add_option("--symbols", options.symbols,
-                              "Take the symbols of this file, unstripped (`vmlinux` beside a bzImage)");
-
-    CLI::App* const sites_command = app.add_subcommand("sites", "Print the records by kind");
-    sites_command->add_option("FILE", options.file, "An .o, .ko, vmlinux or bzImage")->required();
-    sites_command->add_flag("--json", options.json, "Print every record as JSON");
-
-    CLI::App* const sort_command =
-        app.add_subcommand("sort-sites", "Put the records of a linked file in order of address, in place");
-    sort_command->add_option("FILE", options.file, "A linked ELF file (vmlinux)")->required();
-
-    BuildLinuxOptions build;
-    CLI::App* const build_command = app.add_subcommand(
-        "build-linux", "Build a pre-virtualized Linux (exit 1: built, but the audit found gaps)");
-    build_command
-        ->add_option("--output", build.output, "Directory for bzImage, vmlinux, modules/, previrt.json")
-        ->required();
-    CLI::Option* const source =
-        build_command->add_option("--source", build.source, "A kernel source of your own; it is not changed");
-    build_command
-        ->add_option("--version", build.version,
-                     "Debian's linux-source-VERSION, downloaded on first use (6.1)")
-        ->excludes(source);
-    build_command->add_option("--config", build.configuration,
-                              "small, rich, or a file of CONFIG_ lines; what it leaves out is off (small)");
-    build_command->add_option("--compiler", build.compiler, "gcc or clang (gcc)")
-        ->check(CLI::IsMember({"gcc", "clang"}));
-    build_command->add_flag("--plain", build.plain,
-                            "The same kernel without macros and patches, to compare with");
-    build_command->add_option("--jobs", build.jobs, "Compilers at once (as many as processors)");
-
-    RunOptions guest;
-    CLI::App* const run_command = app.add_subcommand(
-        "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long)");
-    run_command->add_option("KERNEL", guest.kernel, "A bzImage")->required();
-    run_command
-        ->add_option("--on", guest.on, "auto, process, kvm, xen, bare (auto: the best that works here)")
-        ->check(CLI::IsMember({"auto", "process", "kvm", "xen", "xen-domu", "bare"}));
-    run_command->add_option("--initrd", guest.initrd, "Its initial RAM disk");
-    run_command->add_option("--append", guest.append, "Its command line, behind console=ttyS0 panic=-1");
-    run_command->add_option("--memory", guest.memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
-    run_command->add_option("--cpus", guest.cpus, "Its processors (1)")->check(CLI::Range(1, 64));
-    run_command->add_option("--net", guest.net, "user, tap=NAME or none (none)");
-    run_command->add_option("--timeout", guest.timeout, "Seconds until it is ended, with status 124")
-        ->check(CLI::PositiveNumber);
-
-    LinuxPaddingOptions padding;
-    CLI::App* const bench_command = app.add_subcommand("bench", "Measure beside the peers");
-    bench_command->require_subcommand(1);
-    CLI::App* const padding_command = bench_command->add_subcommand(
-        "padding", "What padding costs Linux on bare metal: instructions an operation, plain and padded");
-    padding_command->add_option("--version", padding.version, "As of build-linux (6.1)");
-    padding_command->add_option("--config", padding.configuration, "small or rich (small)")
-        ->check(CLI::IsMember({"small", "rich"}));
-    padding_command->add_option("--compiler", padding.compiler, "gcc or clang (gcc)")
-        ->check(CLI::IsMember({"gcc", "clang"}));
-    padding_command->add_option("--json", padding.json, "Write the figures to this file too");
-
-    const std::string planned = "Planned: ";
-    for (const auto& [name, purpose] : {std::pair("pack", "make the files a hypervisor boots"),
-                                        std::pair("profile", "show where a guest spends its time"),
-                                        std::pair("doctor", "say what works on this machine")}) {
-        app.add_subcommand(name, planned + purpose)->allow_extras();
+    Action action;
+    for (const auto& add :
+         {add_audit, add_sites, add_sort_sites, add_build_linux, add_run, add_bench, add_planned}) {
+        add(app, action);
     }
-
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : bad_input;
     }
-    if (audit_command->parsed()) {
-        return run_audit(options);
-    }
-    if (sites_command->parsed()) {
-        return run_sites(options);
-    }
-    if (sort_command->parsed()) {
-        return run_sort_sites(options);
-    }
-    if (build_command->parsed()) {
-        return build_linux(build) ? 0 : answer_is_no;
-    }
-    if (run_command->parsed()) {
-        return run_guest(guest);
-    }
-    if (padding_command->parsed()) {
-        bench_linux_padding(padding);
-        return 0;
-    }
-    return refuse(app.get_subcommands().front()->get_name());
+    return action();
 }
 
 } // namespace

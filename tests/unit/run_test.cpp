@@ -33,7 +33,17 @@ TEST(Program, OneThatIsMissingIsNamed) {
         run_program({.arguments = {"no-such-program"}, .directory = {}, .environment = {}});
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_STREQ(error.what(), "cannot run no-such-program: No such file or directory");
+        EXPECT_STREQ(
+            error.what(),
+            "cannot run no-such-program (Debian's package no-such-program): No such file or directory");
+    }
+    require_programs({"sh", "make"});
+    try {
+        require_programs({"sh", "no-xz", "nor-this"});
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_STREQ(error.what(),
+                     "these programs are missing: no-xz nor-this (apt-get install no-xz nor-this)");
     }
 }
 

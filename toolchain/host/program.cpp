@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <map>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -20,23 +21,33 @@ namespace {
 
 constexpr std::size_t most_output = 65536;
 
-std::string remedy(const std::string& name) {
+// Debian's package of a program, where it is called otherwise.
+std::string package_of(const std::string& name) {
     static const std::map<std::string, std::string> packages = {
-        {"apt-get", "this is no Debian"},
-        {"dpkg-deb", "this is no Debian"},
-        {"tar", "package tar"},
-        {"xz", "package xz-utils"},
-        {"make", "package make"},
-        {"patch", "package patch"},
-        {"rsync", "package rsync"},
-        {"qemu-system-x86_64", "package qemu-system-x86"},
-        {"gcc-12", "package gcc-12"},
-        {"clang-19", "package clang-19"},
-        {"ld.lld-19", "package lld-19"},
-        {"depmod", "package kmod"},
-        {"busybox", "package busybox-static"}};
+        {"apt-get", "apt"},
+        {"busybox", "busybox-static"},
+        {"depmod", "kmod"},
+        {"dpkg-deb", "dpkg"},
+        {"ld", "binutils"},
+        {"ld.lld-19", "lld-19"},
+        {"llvm-objcopy-19", "llvm-19"},
+        {"qemu-system-x86_64", "qemu-system-x86"},
+        {"xz", "xz-utils"},
+    };
     const auto found = packages.find(name);
-    return found == packages.end() ? "" : " (" + found->second + ")";
+    return found == packages.end() ? name : found->second;
+}
+
+bool is_in_path(const std::string& name) {
+    const char* const path = std::getenv("PATH");
+    // An unprivileged user's PATH may leave out sbin; what we call from there is called by its full name.
+    std::istringstream directories(std::string(path == nullptr ? "" : path) + ":/sbin:/usr/sbin");
+    for (std::string directory; std::getline(directories, directory, ':');) {
+        if (access((directory + "/" + name).c_str(), X_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 [[noreturn]] void fail(const std::string& what) {
@@ -48,6 +59,10 @@ std::string remedy(const std::string& name) {
                          const ProgramDescriptors& descriptors, int report) {
     const std::array<int, 3> standard = {descriptors.input, descriptors.output, descriptors.error};
     prctl(PR_SET_PDEATHSIG, SIGKILL); // whatever ends us leaves nothing behind
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr); // what we hold back is ours alone
+    signal(SIGPIPE, SIG_DFL);
     bool ready = directory.empty() || chdir(directory.c_str()) == 0;
     for (int i = 0; ready && i < 3; ++i) {
         ready = dup2(standard[static_cast<std::size_t>(i)], i) >= 0;
@@ -65,6 +80,7 @@ std::string remedy(const std::string& name) {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> result;
+    result.reserve(texts.size() + 1);
     for (const std::string& text : texts) {
         result.push_back(const_cast<char*>(text.c_str())); // NOLINT(cppcoreguidelines-pro-type-const-cast)
     }
@@ -127,7 +143,8 @@ pid_t start_program(const Program& program, const ProgramDescriptors& descriptor
         wait_for_program(process);
         errno = error;
         const std::string& name = program.arguments.front();
-        fail("cannot run " + name + remedy(name));
+        const std::string remedy = error == ENOENT ? " (Debian's package " + package_of(name) + ")" : "";
+        fail("cannot run " + name + remedy);
     }
     return process;
 }
@@ -140,6 +157,20 @@ int wait_for_program(pid_t process) {
         }
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void require_programs(const std::vector<std::string>& names) {
+    std::string missing;
+    std::string packages;
+    for (const std::string& name : names) {
+        if (!is_in_path(name)) {
+            missing += " " + name;
+            packages += " " + package_of(name);
+        }
+    }
+    if (!missing.empty()) {
+        throw InputError("these programs are missing:" + missing + " (apt-get install" + packages + ")");
+    }
 }
 
 int run_program(const Program& program) {

@@ -32,6 +32,9 @@ struct ProgramDescriptors {
 pid_t start_program(const Program& program, const ProgramDescriptors& descriptors);
 int wait_for_program(pid_t process);
 
+// Throws InputError naming every one of these programs that is missing, with Debian's package.
+void require_programs(const std::vector<std::string>& names);
+
 int run_program(const Program& program);
 // Standard output and error together, line by line.
 int run_program(const Program& program, const std::function<void(std::string_view line)>& line);

@@ -49,6 +49,14 @@ struct Compiler {
 };
 
 Compiler find_compiler(const std::string& name) {
+    std::vector<std::string> needed = {"make", "flex",   "bison", "bc",   "perl",
+                                       "ld",   "depmod", "patch", "rsync"};
+    if (name == "gcc") {
+        needed.emplace_back("gcc-12");
+    } else {
+        needed.insert(needed.end(), {"clang-19", "ld.lld-19", "llvm-objcopy-19"});
+    }
+    require_programs(needed);
     const std::string definitions = definitions_directory();
     Compiler compiler;
     std::string program;
@@ -64,7 +72,6 @@ Compiler find_compiler(const std::string& name) {
         compiler.make_variables = {"LLVM=-19"};
         compiler.flags = "-I" + definitions + " -include previrt/sites-clang.h";
         compiler.assembler_flags = compiler.flags;
-        read_program({.arguments = {"ld.lld-19", "--version"}, .directory = {}, .environment = {}});
     }
     const ProgramOutput version =
         read_program({.arguments = {program, "--version"}, .directory = {}, .environment = {}});
@@ -108,7 +115,7 @@ public:
             return *complete;
         }
         fs::remove(output_ + "/previrt.json");
-        std::ofstream(output_ + "/build.log");
+        write_text(output_ + "/build.log", "");
         const std::string tree = prepare_tree();
         prepare_build_directory();
         configure(tree);
@@ -314,7 +321,7 @@ private:
     }
 
     [[nodiscard]] std::string read_kernel_release() const {
-        std::string release = read_text(build_ + "/include/config/kernel.release");
+        const std::string release = read_text(build_ + "/include/config/kernel.release");
         return release.substr(0, release.find('\n'));
     }
 

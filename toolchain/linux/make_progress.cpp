@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/make_progress.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iostream>
@@ -13,6 +12,8 @@ namespace previrt {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr std::size_t longest_step = 60;
 
 // "  CC      mm/slub.o" is a step; "make[1]: ..." and warnings are none.
 bool is_step(std::string_view text) {
@@ -49,11 +50,11 @@ void MakeProgress::finish() {
 void MakeProgress::show(std::string_view step) {
     const auto seconds =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin_).count();
-    std::array<char, 160> line{};
-    std::snprintf(line.data(), line.size(), "  %2d:%02d  %5u steps  %.*s", static_cast<int>(seconds / 60),
-                  static_cast<int>(seconds % 60), steps_,
-                  static_cast<int>(std::min<std::size_t>(step.size(), 60)), step.data());
-    std::cerr << (terminal_ ? "\r\033[K" : "") << line.data() << (terminal_ ? "" : "\n") << std::flush;
+    std::array<char, 32> time{};
+    std::snprintf(time.data(), time.size(), "  %2d:%02d  %5u steps  ", static_cast<int>(seconds / 60),
+                  static_cast<int>(seconds % 60), steps_);
+    std::cerr << (terminal_ ? "\r\033[K" : "") << time.data() << step.substr(0, longest_step)
+              << (terminal_ ? "" : "\n") << std::flush;
 }
 
 } // namespace previrt

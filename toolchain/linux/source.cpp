@@ -18,6 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// PACKAGE NAME DIRECTORY: the package holds the source as an archive.
+constexpr const char* unpack =
+    "set -o pipefail; dpkg-deb --fsys-tarfile \"$1\" | tar -xO \"./usr/src/$2.tar.xz\" |"
+    " tar -xJ --strip-components=1 -C \"$3\"";
+
 // apt with lists of its own: the machine's may be absent or old, and only root may renew them.
 std::vector<std::string> apt(const std::string& cache, std::vector<std::string> command) {
     std::vector<std::string> arguments = {"apt-get", "-q",
@@ -83,14 +88,10 @@ LinuxSource fetch_linux_source(const std::string& version) {
         const std::string partial = directory + ".partial";
         fs::remove_all(partial);
         make_directories(partial);
-        run_or_fail(
-            {.arguments = {"bash", "-c",
-                           "set -o pipefail; dpkg-deb --fsys-tarfile \"$1\" |"
-                           " tar -xO \"./usr/src/$2.tar.xz\" | tar -xJ --strip-components=1 -C \"$3\"",
-                           "unpack", package, name, partial},
-             .directory = {},
-             .environment = {}},
-            package);
+        run_or_fail({.arguments = {"bash", "-c", unpack, "unpack", package, name, partial},
+                     .directory = {},
+                     .environment = {}},
+                    package);
         fs::rename(partial, directory);
     }
     return {.directory = directory, .name = name + " " + package_version, .version = version, .ours = true};

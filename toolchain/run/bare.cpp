@@ -14,6 +14,7 @@
 #include <iostream>
 #include <optional>
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -31,6 +32,9 @@ constexpr auto reset_after_panic_within = 3s;
 // set up drops it.
 constexpr auto prompt_is_silent_for = 200ms;
 constexpr auto longest_wait_for_prompt = 15s;
+
+// These end the guest, and us in order: the terminal gets its mode back.
+constexpr std::array<int, 3> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
 // One of QEMU's processors has rep string instructions whose every iteration counts as an instruction; random
 // numbers of the host; and SMAP, which Xen's peers cannot have: not where runs are compared.
@@ -67,6 +71,7 @@ public:
     explicit BareMachine(const RunOptions& options) : options_(options) {}
 
     RunStatus run() {
+        hold_signals();
         start();
         {
             const std::optional<RawTerminal> terminal =
@@ -81,6 +86,15 @@ public:
     }
 
 private:
+    void hold_signals() {
+        sigset_t held;
+        sigemptyset(&held);
+        std::ranges::for_each(ending_signals, [&](int number) { sigaddset(&held, number); });
+        sigprocmask(SIG_BLOCK, &held, nullptr);
+        signals_ = Descriptor(signalfd(-1, &held, SFD_CLOEXEC));
+        std::signal(SIGPIPE, SIG_IGN);
+    }
+
     void start() {
         std::array<int, 2> ends{};
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -96,7 +110,7 @@ private:
              .output = output.write.number(),
              .error = STDERR_FILENO,
              .inherited = {theirs.number()}});
-        control_.emplace(std::move(ours));
+        control_.connect(std::move(ours));
         keys_ = std::move(keys.write);
         output_ = std::move(output.read);
         begin_ = Clock::now();
@@ -107,15 +121,20 @@ private:
         bool input_open = options_.watch_console;
         bool control_open = true;
         while (!stop_) {
-            std::array<pollfd, 3> waiting = {
+            std::array<pollfd, 4> waiting = {
                 {{.fd = output_.number(), .events = POLLIN, .revents = 0},
-                 {.fd = control_open ? control_->descriptor() : -1, .events = POLLIN, .revents = 0},
-                 {.fd = input_open && ready_for_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}}};
+                 {.fd = control_open ? control_.descriptor() : -1, .events = POLLIN, .revents = 0},
+                 {.fd = input_open && ready_for_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+                 {.fd = signals_.number(), .events = POLLIN, .revents = 0}}};
             if (poll(waiting.data(), waiting.size(), milliseconds_to_wait(input_open)) < 0 &&
                 errno != EINTR) {
                 throw InputError("poll: " + std::generic_category().message(errno));
             }
-            if (waiting[1].revents != 0 && !control_->read()) {
+            if (waiting[3].revents != 0) {
+                ended_by_ = "a signal";
+                return;
+            }
+            if (waiting[1].revents != 0 && !control_.read()) {
                 control_open = false; // the console ends next
             }
             if (waiting[2].revents != 0) {
@@ -144,7 +163,7 @@ private:
             return -1;
         }
         const double left = options_.timeout - std::chrono::duration<double>(Clock::now() - begin_).count();
-        return static_cast<int>(std::clamp(left * 1000 + 1, 0.0, 1e6));
+        return static_cast<int>(std::clamp((left * 1000) + 1, 0.0, 1e6));
     }
 
     void look_at_clock() {
@@ -159,8 +178,8 @@ private:
         }
         if (watch_.said_goodbye() && now - asked_at_ >= halt_question_every) {
             asked_at_ = now;
-            stop_ = stop_ || control_->halted();
-            control_->ask_if_halted();
+            stop_ = stop_ || control_.halted();
+            control_.ask_if_halted();
         }
     }
 
@@ -189,7 +208,7 @@ private:
         }
         const std::string_view keys(block.data(), static_cast<std::size_t>(got));
         if (terminal_ && keys.find(end_guest_key) != std::string_view::npos) {
-            ended_by_key_ = true;
+            ended_by_ = "Ctrl-]";
             stop_ = true;
             return false;
         }
@@ -205,12 +224,12 @@ private:
             std::cerr << "previrt: the guest failed: " << watch_.panic() << '\n';
             return guest_failed;
         }
-        if (ended_by_key_) {
-            std::cerr << "\nprevirt: ended by Ctrl-]\n";
+        if (!ended_by_.empty()) {
+            std::cerr << "\nprevirt: ended by " << ended_by_ << '\n';
             return guest_failed;
         }
-        const std::string& reason = control_->shutdown_reason();
-        if (control_->halted() || reason == "guest-shutdown" ||
+        const std::string& reason = control_.shutdown_reason();
+        if (control_.halted() || reason == "guest-shutdown" ||
             (reason == "guest-reset" && watch_.said_goodbye())) {
             return guest_ended;
         }
@@ -227,9 +246,10 @@ private:
 
     const RunOptions& options_;
     pid_t process_ = -1;
-    std::optional<MachineControl> control_;
+    MachineControl control_;
     Descriptor keys_;
     Descriptor output_;
+    Descriptor signals_;
     ConsoleWatch watch_;
     Clock::time_point begin_;
     Clock::time_point asked_at_;
@@ -240,7 +260,7 @@ private:
     bool over_ = false;
     bool stop_ = false;
     bool timed_out_ = false;
-    bool ended_by_key_ = false;
+    std::string ended_by_;
 };
 
 } // namespace

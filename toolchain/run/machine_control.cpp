@@ -30,7 +30,8 @@ bool all_halted(const std::string& registers) {
 
 } // namespace
 
-MachineControl::MachineControl(Descriptor socket) : socket_(std::move(socket)) {
+void MachineControl::connect(Descriptor socket) {
+    socket_ = std::move(socket);
     send(R"({"execute":"qmp_capabilities"})");
 }
 
@@ -74,10 +75,6 @@ void MachineControl::read_message(const std::string& text) {
 void MachineControl::ask_if_halted() {
     send(
         R"({"execute":"human-monitor-command","arguments":{"command-line":"info registers -a"},"id":"registers"})");
-}
-
-void MachineControl::quit() {
-    send(R"({"execute":"quit"})");
 }
 
 } // namespace previrt

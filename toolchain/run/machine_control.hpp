@@ -11,8 +11,8 @@ namespace previrt {
 // QEMU's control protocol (QMP), over a socket that QEMU inherits.
 class MachineControl {
 public:
-    // `socket` is connected to QEMU's monitor.
-    explicit MachineControl(Descriptor socket);
+    // `socket` leads to QEMU's monitor.
+    void connect(Descriptor socket);
 
     [[nodiscard]] int descriptor() const { return socket_.number(); }
     // Reads what there is; false when QEMU has gone.
@@ -21,7 +21,6 @@ public:
     // Asks whether all processors are halted with interrupts off: what a machine without ACPI does when it
     // powers off.
     void ask_if_halted();
-    void quit();
 
     [[nodiscard]] bool halted() const { return halted_; }
     // Why the machine shut down, in QEMU's words ("guest-reset"); empty while it runs.

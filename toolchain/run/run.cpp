@@ -37,6 +37,9 @@ RunStatus run_guest(const RunOptions& options) {
     if (options.on != "bare" && options.on != "auto") {
         throw InputError("--on " + options.on + ": not built yet; --on bare works");
     }
+    if (!options.stats.empty()) {
+        throw InputError("--stats: on bare metal no VMM counts anything");
+    }
     check(options);
     if (options.watch_console) {
         std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel)

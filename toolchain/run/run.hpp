@@ -16,6 +16,7 @@ struct RunOptions {
     std::uint64_t memory = std::uint64_t{256} << 20U;
     unsigned cpus = 1;
     std::string net = "none";
+    std::string stats;          // a file for the VMM's counters; empty: none
     double timeout = 0;         // seconds; 0: none
     bool deterministic = false; // count instructions instead of time: the same run twice is identical
     bool watch_console = true;  // standard input and output are the console; else it goes to `console`

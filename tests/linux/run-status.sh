@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# run-status.sh KERNEL-DIRECTORY PREVIRT
+# How `previrt run --on bare` ends: 0 for power-off and reboot, 1 for panic, reset and a signal, 124 for a timeout.
+set -euo pipefail
+kernel=$1/bzImage previrt=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if ! [ -f "$kernel" ]; then
+    echo "skipped: $1 is not built"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+make_initrd() { # NAME COMMAND
+    printf '#!/bin/sh\n%s\n' "$2" >"$work/run-me"
+    chmod +x "$work/run-me"
+    "$here/../../toolchain/userland/make-initrd" "$work/$1" /run-me="$work/run-me"
+}
+"$here/../../toolchain/userland/make-initrd" "$work/shell"
+make_initrd poweroff true
+make_initrd reboot 'reboot -f'
+make_initrd panic 'echo c >/proc/sysrq-trigger'
+
+failed=0
+expect() { # NAME STATUS TEXT OPTION ...
+    local name=$1 wanted=$2 text=$3 status=0
+    shift 3
+    "$previrt" run --on bare "$kernel" --append quiet "$@" >"$work/output" 2>&1 || status=$?
+    if [ "$status" -ne "$wanted" ] || ! grep -q "$text" "$work/output"; then
+        cat "$work/output"
+        echo "FAILED: $name: status $status instead of $wanted, or not '$text'"
+        failed=1
+    else
+        echo "passed: $name: status $status"
+    fi
+}
+expect power-off 0 'System halted' --initrd "$work/poweroff" </dev/null
+expect reboot 0 'Restarting system' --initrd "$work/reboot" </dev/null
+expect panic 1 'the guest failed: Kernel panic - not syncing: sysrq' --initrd "$work/panic" </dev/null
+expect no-init 1 'the guest failed: Kernel panic - not syncing: ' </dev/null
+expect timeout 124 'did not end within 3 s' --initrd "$work/shell" --timeout 3 </dev/null
+# What is typed ahead waits for the prompt, and nothing of it is lost.
+printf '%s\n' 'echo $((6 * 7)) is' 'sleep 1' 'exit' |
+    expect keys 0 '^42 is' --initrd "$work/shell" --timeout 60
+
+"$previrt" run --on bare "$kernel" --append quiet --initrd "$work/shell" </dev/null >"$work/output" 2>&1 &
+process=$!
+sleep 2
+machine=$(pgrep -P "$process")
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+if [ "$status" -ne 1 ] || kill -0 "$machine" 2>/dev/null; then
+    echo "FAILED: signal: status $status, or QEMU is still there"
+    failed=1
+fi
+exit "$failed"
