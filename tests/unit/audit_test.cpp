@@ -201,6 +201,21 @@ TEST_F(Audit, AddressesInDataAndImmediatesLeadToCode) {
     EXPECT_TRUE(audit_linked("_start: ret\n" + hidden, "-s").complete());
 }
 
+// movabs $imm64, %rax whose immediate is a function: lea 8(%rsp),%rsp; cli; ret; int3.
+TEST_F(Audit, CodeInsideAnotherInstructionIsLookedAt) {
+    const std::string source =
+        "\t.type outer, @function\nouter: .byte 0x48, 0xb8\n\t.type inner, @function\n"
+        "inner: .byte 0x48, 0x8d, 0x64, 0x24, 0x08, HIDDEN, 0xc3, 0xcc\n\tlfence\n\tret\n";
+    const auto with = [&](const std::string& byte) {
+        return std::string(source).replace(source.find("HIDDEN"), 6, byte);
+    };
+    EXPECT_TRUE(audit_source(with("0x90")).complete());
+    const AuditReport report = audit_source(with("0xfa"));
+    ASSERT_EQ(report.unrecorded.size(), 1U);
+    EXPECT_EQ(report.unrecorded[0].place.offset, 7U);
+    EXPECT_TRUE(report.undecodable.empty());
+}
+
 TEST_F(Audit, TrapsThatFillUpAreNoInstructions) {
     const AuditReport report = audit_linked("_start: ret\n\t.fill 100, 1, 0xcc\nf: ud2\n\tnop\n\tret\n");
     EXPECT_EQ(report.instructions, 4U);

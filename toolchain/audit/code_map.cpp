@@ -188,6 +188,10 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
         if (area.bytes[offset] == Byte::start) {
             return true;
         }
+        if (sure && area.bytes[offset] == Byte::body) {
+            follow_overlapping(area, address);
+            return true;
+        }
         const auto bytes = bytes_from(*area.section, address);
         std::optional<Instruction> instruction;
         if (area.bytes[offset] == Byte::unknown && (sure || !area.refuted[offset])) {
@@ -201,13 +205,14 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
             }
             return false;
         }
-        for (std::size_t i = 1; i < instruction->length; ++i) {
-            if (area.bytes[offset + i] != Byte::unknown) {
-                if (sure) {
-                    undecodable_.push_back(address);
-                }
-                return false;
+        const auto rest = std::span(area.bytes).subspan(offset + 1, instruction->length - 1);
+        if (std::ranges::any_of(rest, [](Byte byte) { return byte != Byte::unknown; })) {
+            if (sure && std::ranges::find(rest, Byte::data) != rest.end()) {
+                undecodable_.push_back(address);
+            } else if (sure) {
+                follow_overlapping(area, address);
             }
+            return sure;
         }
         const Step step{address, *instruction};
         claim(step);
@@ -225,6 +230,34 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
         }
         if (flow != Flow::next && flow != Flow::branch) {
             return true;
+        }
+        address += instruction->length;
+    }
+}
+
+// Code hidden in the bytes of other code, as Linux's srso_safe_ret in the immediate of a mov: what it
+// executes counts, the bytes stay as they are marked.
+void CodeMap::follow_overlapping(Area& area, std::uint64_t address) {
+    while (overlapping_.insert(address).second) {
+        const std::size_t offset = address - area.section->address;
+        if (offset >= area.bytes.size() || area.bytes[offset] == Byte::start) {
+            return;
+        }
+        const auto instruction = decoder_.decode(bytes_from(*area.section, address), address);
+        if (!instruction || area.bytes[offset] == Byte::data) {
+            undecodable_.push_back(address);
+            return;
+        }
+        ++instruction_count_;
+        if (instruction->sensitive) {
+            sensitive_.push_back({address, instruction->length, *instruction->sensitive});
+        }
+        bool leaves_file = false;
+        if (const auto target = branch_target(*instruction, address, leaves_file)) {
+            roots_[certain].push_back(*target);
+        }
+        if (instruction->flow != Flow::next && instruction->flow != Flow::branch) {
+            return;
         }
         address += instruction->length;
     }
@@ -250,12 +283,12 @@ bool CodeMap::continue_at(std::uint64_t target, bool sure, std::vector<std::uint
     if (byte == nullptr || *byte == Byte::data) {
         return sure;
     }
-    if (*byte == Byte::body) {
+    if (*byte == Byte::body && !sure) {
         const Area& area = *area_at(target);
         const std::size_t offset = target - area.section->address;
-        return sure || area.section->bytes[offset - 1] == lock_prefix; // jumped over on one processor
+        return area.section->bytes[offset - 1] == lock_prefix; // jumped over on one processor
     }
-    if (*byte == Byte::unknown) {
+    if (*byte != Byte::start) {
         pending.push_back(target);
     }
     return true;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -74,6 +75,7 @@ private:
     bool explore(std::uint64_t root, bool sure);
     bool follow(Area& area, std::uint64_t address, bool sure, std::vector<Step>& steps,
                 std::vector<std::uint64_t>& pending);
+    void follow_overlapping(Area& area, std::uint64_t address);
     [[nodiscard]] bool is_surely_data(std::span<const std::uint8_t> bytes, std::uint64_t address) const;
     bool continue_at(std::uint64_t target, bool sure, std::vector<std::uint64_t>& pending);
     [[nodiscard]] std::optional<std::uint64_t> branch_target(const Instruction& instruction,
@@ -93,6 +95,7 @@ private:
     std::deque<std::uint64_t> roots_[evidence_count];
     std::vector<SensitiveInstruction> sensitive_;
     std::vector<std::uint64_t> undecodable_;
+    std::set<std::uint64_t> overlapping_; // already followed
     std::vector<Range> doubtful_;
     std::uint64_t instruction_count_ = 0;
     std::uint64_t data_bytes_ = 0;
