@@ -205,10 +205,13 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.set_help_all_flag("--help-all", "Help for every command");
     Action action;
-    for (const auto& add :
-         {add_audit, add_sites, add_sort_sites, add_build_linux, add_run, add_bench, add_planned}) {
-        add(app, action);
-    }
+    add_audit(app, action);
+    add_sites(app, action);
+    add_sort_sites(app, action);
+    add_build_linux(app, action);
+    add_run(app, action);
+    add_bench(app, action);
+    add_planned(app, action);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
