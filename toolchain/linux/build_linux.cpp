@@ -3,6 +3,7 @@
 
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/host/digest.hpp"
+#include "toolchain/host/directory_lock.hpp"
 #include "toolchain/host/program.hpp"
 #include "toolchain/host/tree.hpp"
 #include "toolchain/image/file.hpp"
@@ -14,12 +15,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
 #include <thread>
 
 namespace previrt {
@@ -79,20 +78,6 @@ Compiler find_compiler(const std::string& name) {
     return compiler;
 }
 
-// A directory that several builds at once may want to fill.
-class DirectoryLock {
-public:
-    explicit DirectoryLock(const std::string& directory)
-        : file_(open((directory + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
-        if (file_.number() < 0 || flock(file_.number(), LOCK_EX) != 0) {
-            throw InputError(directory + ".lock: cannot lock it");
-        }
-    }
-
-private:
-    Descriptor file_;
-};
-
 class LinuxBuild {
 public:
     explicit LinuxBuild(const BuildLinuxOptions& options)
@@ -110,9 +95,9 @@ public:
 
     bool run() {
         const std::string key = this->key();
-        if (const auto complete = up_to_date(key)) {
+        if (is_up_to_date(key)) {
             std::cerr << "previrt: " << output_ << " is up to date\n";
-            return *complete;
+            return true;
         }
         fs::remove(output_ + "/previrt.json");
         write_text(output_ + "/build.log", "");
@@ -160,17 +145,14 @@ private:
     }
 
     // Whether an earlier build with this key was complete.
-    [[nodiscard]] std::optional<bool> up_to_date(const std::string& key) const {
+    [[nodiscard]] bool is_up_to_date(const std::string& key) const {
         for (const char* const file : {"/bzImage", "/vmlinux", "/config", "/make", "/previrt.json"}) {
             if (!fs::exists(output_ + file)) {
-                return std::nullopt;
+                return false;
             }
         }
         const auto report = nlohmann::json::parse(read_text(output_ + "/previrt.json"), nullptr, false);
-        if (!report.is_object() || report.value("key", "") != key) {
-            return std::nullopt;
-        }
-        return report.value("complete", false);
+        return report.is_object() && report.value("key", "") == key && report.value("complete", false);
     }
 
     // The source to build: patched, or as it is.

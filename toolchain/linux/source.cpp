@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/source.hpp"
 
+#include "toolchain/host/directory_lock.hpp"
 #include "toolchain/host/program.hpp"
 #include "toolchain/host/tree.hpp"
 #include "toolchain/image/file.hpp"
@@ -75,6 +76,8 @@ std::string download(const std::string& cache, const std::string& name) {
 LinuxSource fetch_linux_source(const std::string& version) {
     const std::string name = "linux-source-" + version;
     const std::string cache = cache_directory();
+    make_directories(cache + "/linux");
+    const DirectoryLock lock(cache + "/linux/" + name);
     std::string package = cached_package(cache + "/sources", name);
     if (package.empty()) {
         package = download(cache, name);
