@@ -18,8 +18,8 @@ inline constexpr const char* note_section = ".note.previrt";
 // Throws InputError on a table that a loader would refuse.
 std::vector<Site> read_site_table(const KernelFile& file, const Places& places);
 
-// Where sites may be, by address: the executable sections, and .rodata, for code that a guest keeps there as a
-// template and copies (Linux's kprobes).
+// Where sites may be, by address: the executable sections, and .rodata, for code that a guest keeps there as
+// a template and copies (Linux's kprobes).
 std::vector<Text> code_and_templates(const ElfImage& image);
 
 // A linked file with its table put in order of address, as a loader wants it. Throws InputError.
