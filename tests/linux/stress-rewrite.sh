@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stress-rewrite.sh KERNEL-DIRECTORY STRESS-REWRITE PREVIRT PROGRAM
-# Links the kernel of an output directory of build-linux once more with every site rewritten, and boots it.
+# Links the kernel of an output directory of build-linux once more with every site rewritten, and boots it. Where the
+# plain kernel is there, the selftests must give its verdicts: they make rewritten sites fault.
 set -euo pipefail
 kernel=$(realpath "$1") rewriter=$(realpath "$2") previrt=$(realpath "$3") program=$(realpath "$4")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,3 +29,6 @@ if cmp -s "$work/bzImage" "$kernel/bzImage"; then
 fi
 # nokaslr: a relocation inside a rewritten instruction would no longer be one.
 APPEND=nokaslr "$here/boot.sh" "$kernel" "$previrt" "$program" "$work/bzImage"
+if [ -x "$kernel-plain/make" ]; then
+    "$here/selftests.sh" "$kernel" "$kernel-plain" "$previrt" "$work/bzImage"
+fi

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <iostream>
 #include <map>
+#include <set>
 
 namespace previrt {
 
@@ -38,6 +39,7 @@ public:
         : file_(load_kernel_file(path)), places_(file_.elf), sites_(read_site_table(file_, places_)),
           bytes_(file_.elf.file()), decoder_(target_) {
         find_rooms();
+        find_compared();
     }
 
     void run() {
@@ -48,7 +50,8 @@ public:
         std::printf(
             "stress-rewrite: %zu of %zu sites rewritten, %zu entries of the exception table moved; left: ",
             copies_.size(), sites_.size(), exceptions_moved_);
-        std::printf("%zu shorter than a jump, %zu in code that is copied\n", too_short_, copied_code_);
+        std::printf("%zu shorter than a jump, %zu in code that is copied, %zu whose address is compared\n",
+                    too_short_, copied_code_, compared_.size());
     }
 
     [[nodiscard]] const std::vector<std::uint8_t>& bytes() const { return bytes_; }
@@ -72,6 +75,32 @@ private:
         }
         if (rooms_.empty()) {
             throw InputError(file_.path + ": no room for copies of instructions");
+        }
+    }
+
+    // Linux asks whether a fault came from the iret or the load of %gs that lies at a known address, and
+    // repairs it; a VMM reports such faults there. A mere copy cannot, so these stay: sites of the two kinds
+    // whose address stands in an instruction, as it is or relative to it.
+    void find_compared() {
+        std::set<std::uint64_t> candidates;
+        for (const Site& site : sites_) {
+            const auto kind = static_cast<SiteKind>(site.record.kind);
+            if (kind == SiteKind::iret || kind == SiteKind::mov_to_segment) {
+                candidates.insert(site.address);
+            }
+        }
+        for (const Section& section : file_.elf.sections()) {
+            for (std::size_t i = 0; section.executable && i + sizeof(std::int32_t) <= section.bytes.size();
+                 ++i) {
+                std::int32_t value = 0;
+                std::memcpy(&value, section.bytes.data() + i, sizeof value);
+                const auto number = static_cast<std::uint64_t>(std::int64_t{value});
+                for (const std::uint64_t address : {number, section.address + i + sizeof value + number}) {
+                    if (candidates.contains(address)) {
+                        compared_.insert(address);
+                    }
+                }
+            }
         }
     }
 
@@ -129,6 +158,9 @@ private:
         }
         if (site.record.site_length() < jump_length) {
             ++too_short_;
+            return;
+        }
+        if (compared_.contains(site.address)) {
             return;
         }
         Room& room = room_near(site.address);
@@ -200,6 +232,7 @@ private:
     InstructionDecoder decoder_;
     std::vector<Room> rooms_;
     std::map<std::uint64_t, std::uint64_t> copies_; // by site
+    std::set<std::uint64_t> compared_;
     std::size_t exceptions_moved_ = 0;
     std::size_t too_short_ = 0;
     std::size_t copied_code_ = 0;
