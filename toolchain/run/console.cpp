@@ -18,7 +18,6 @@ RawTerminal::RawTerminal() {
     }
     saved_ = mode;
     cfmakeraw(&mode);
-    mode.c_oflag |= OPOST; // our own messages end in \n alone
     tcsetattr(STDIN_FILENO, TCSANOW, &mode);
 }
 
