@@ -98,8 +98,7 @@ void bench_linux_padding(const LinuxPaddingOptions& options) {
                                              {"padded", padded[i].instructions}};
     }
     if (!options.json.empty()) {
-        const std::string text = json.dump(2) + "\n";
-        write_file(options.json, {text.begin(), text.end()});
+        write_text(options.json, json.dump(2) + "\n");
     }
 }
 

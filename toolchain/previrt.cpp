@@ -62,8 +62,7 @@ int run_audit(const AuditOptions& options) {
         options.exceptions.empty() ? beside(options.file, "exceptions") : options.exceptions;
     ExceptionList exceptions;
     if (!list.empty()) {
-        const std::vector<std::uint8_t> text = read_file(list);
-        exceptions = ExceptionList(list, std::string(text.begin(), text.end()));
+        exceptions = ExceptionList(list, read_text(list));
     }
     const std::optional<KernelFile> symbols = find_symbols(file, options.symbols);
     const AuditReport report = audit(file, exceptions, symbols ? &symbols->elf : nullptr);

@@ -17,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const std::string& path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
-    return {bytes.begin(), bytes.end()};
-}
-
 template <typename Action>
 std::string message_of(Action&& action) {
     try {
@@ -79,17 +74,17 @@ TEST_F(LinuxBuild, OurPatchesAreAsManyLinesAsTheirReadmeSays) {
         }
         all += " **" + std::to_string(lines) + "** |";
     }
-    EXPECT_NE(text_of(PREVIRT_SOURCE "/linux-patches/README.md").find(all), std::string::npos) << all;
+    EXPECT_NE(read_text(PREVIRT_SOURCE "/linux-patches/README.md").find(all), std::string::npos) << all;
     EXPECT_NE(message_of([] { linux_patches("9.9"); }).find("no patches for Linux 9.9"), std::string::npos);
 }
 
 TEST_F(LinuxBuild, PatchedCopyLeavesTheSourceAndWhatIsUpToDate) {
     const std::string copy = directory.path("copy");
     make_patched_copy(source(), patches(), copy);
-    EXPECT_EQ(text_of(copy + "/mm/memory.c"), "one\nTWO\nthree\nfour\n");
-    EXPECT_EQ(text_of(directory.path("source/mm/memory.c")), "one\ntwo\nthree\nfour\n");
+    EXPECT_EQ(read_text(copy + "/mm/memory.c"), "one\nTWO\nthree\nfour\n");
+    EXPECT_EQ(read_text(directory.path("source/mm/memory.c")), "one\ntwo\nthree\nfour\n");
     EXPECT_NE(fs::status(copy + "/mm/memory.c").permissions() & fs::perms::owner_exec, fs::perms::none);
-    EXPECT_EQ(text_of(copy + "/mm/other.c"), "other\n");
+    EXPECT_EQ(read_text(copy + "/mm/other.c"), "other\n");
     EXPECT_TRUE(fs::exists(copy + "/include/previrt/annotate.h"));
 
     const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
@@ -97,7 +92,7 @@ TEST_F(LinuxBuild, PatchedCopyLeavesTheSourceAndWhatIsUpToDate) {
     put("source/mm/other.c", "changed\n");
     make_patched_copy(source(), patches(), copy);
     EXPECT_EQ(fs::last_write_time(copy + "/mm/memory.c"), old);
-    EXPECT_EQ(text_of(copy + "/mm/other.c"), "changed\n");
+    EXPECT_EQ(read_text(copy + "/mm/other.c"), "changed\n");
 }
 
 TEST_F(LinuxBuild, APatchThatDoesNotApplyNamesTheHunk) {
@@ -118,7 +113,7 @@ TEST_F(LinuxBuild, APatchThatDoesNotApplyNamesTheHunk) {
 TEST_F(LinuxBuild, LinesThatMovedStillApply) {
     put("source/mm/memory.c", "new\nnew\none\ntwo\nthree\nfour\n");
     make_patched_copy(source(), patches(), directory.path("copy"));
-    EXPECT_EQ(text_of(directory.path("copy/mm/memory.c")), "new\nnew\none\nTWO\nthree\nfour\n");
+    EXPECT_EQ(read_text(directory.path("copy/mm/memory.c")), "new\nnew\none\nTWO\nthree\nfour\n");
 }
 
 TEST_F(LinuxBuild, ConfigurationsSayWhatBecameOfThem) {

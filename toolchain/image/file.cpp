@@ -46,6 +46,11 @@ std::vector<std::uint8_t> read_file(const std::string& path) {
     return bytes;
 }
 
+std::string read_text(const std::string& path) {
+    const std::vector<std::uint8_t> bytes = read_file(path);
+    return {bytes.begin(), bytes.end()};
+}
+
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
     const std::string temporary = path + ".new";
     std::ofstream file(temporary, std::ios::binary);
@@ -63,6 +68,10 @@ void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes)
     if (error) {
         throw InputError(path + ": " + error.message());
     }
+}
+
+void write_text(const std::string& path, const std::string& text) {
+    write_file(path, {text.begin(), text.end()});
 }
 
 } // namespace previrt

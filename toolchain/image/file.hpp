@@ -9,8 +9,10 @@ namespace previrt {
 
 // Throws InputError: the message names the file.
 std::vector<std::uint8_t> read_file(const std::string& path);
+std::string read_text(const std::string& path);
 
 // Replaces `path` in one step, so that a failure leaves the old file; throws InputError.
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes);
+void write_text(const std::string& path, const std::string& text);
 
 } // namespace previrt

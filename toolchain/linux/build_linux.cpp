@@ -8,6 +8,7 @@
 #include "toolchain/host/tree.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/linux/compiler.hpp"
 #include "toolchain/linux/configuration.hpp"
 #include "toolchain/linux/make_progress.hpp"
 #include "toolchain/linux/patches.hpp"
@@ -28,55 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t lines_shown_of_a_failure = 20;
-
-std::string read_text(const std::string& path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
-    return {bytes.begin(), bytes.end()};
-}
-
-void write_text(const std::string& path, const std::string& text) {
-    write_file(path, {text.begin(), text.end()});
-}
-
-// How a compiler is told to compile, and to record.
-struct Compiler {
-    std::vector<std::string> make_variables;
-    std::string flags; // of C, when recording
-    std::string assembler_flags;
-    std::string identity;
-    std::string macros; // the file that it reads
-};
-
-Compiler find_compiler(const std::string& name) {
-    std::vector<std::string> needed = {"make", "flex",   "bison", "bc",   "perl",
-                                       "ld",   "depmod", "patch", "rsync"};
-    if (name == "gcc") {
-        needed.emplace_back("gcc-12");
-    } else {
-        needed.insert(needed.end(), {"clang-19", "ld.lld-19", "llvm-objcopy-19"});
-    }
-    require_programs(needed);
-    const std::string definitions = definitions_directory();
-    Compiler compiler;
-    std::string program;
-    if (name == "gcc") {
-        program = "gcc-12";
-        compiler.macros = definitions + "/previrt/sites-gas.s";
-        compiler.make_variables = {"CC=gcc-12", "HOSTCC=gcc-12"};
-        compiler.assembler_flags = "-Wa," + compiler.macros;
-        compiler.flags = "-DPREVIRT_SITES " + compiler.assembler_flags;
-    } else {
-        program = "clang-19";
-        compiler.macros = definitions + "/previrt/sites-clang.s";
-        compiler.make_variables = {"LLVM=-19"};
-        compiler.flags = "-I" + definitions + " -include previrt/sites-clang.h";
-        compiler.assembler_flags = compiler.flags;
-    }
-    const ProgramOutput version =
-        read_program({.arguments = {program, "--version"}, .directory = {}, .environment = {}});
-    compiler.identity = version.text.substr(0, version.text.find('\n'));
-    return compiler;
-}
 
 class LinuxBuild {
 public:

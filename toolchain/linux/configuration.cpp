@@ -14,11 +14,6 @@ namespace previrt {
 
 namespace {
 
-std::string read_text(const std::string& path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
-    return {bytes.begin(), bytes.end()};
-}
-
 // Option to value; "n" for "is not set".
 std::map<std::string, std::string> options_of(const std::string& text) {
     std::map<std::string, std::string> options;

@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* own_headers = "include/previrt"; // not a patch: annotate.h
 
 LinuxPatch read_patch(const std::string& path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
-    std::istringstream lines{std::string(bytes.begin(), bytes.end())};
+    std::istringstream lines(read_text(path));
     LinuxPatch patch{.path = path, .purpose = fs::path(path).stem().string(), .lines = 0, .files = {}};
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("+++ b/")) {

@@ -7,7 +7,6 @@
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <regex>
@@ -101,8 +100,7 @@ LinuxSource fetch_linux_source(const std::string& version) {
 }
 
 LinuxSource open_linux_source(const std::string& directory) {
-    const std::vector<std::uint8_t> makefile = read_file(directory + "/Makefile");
-    const std::string text(makefile.begin(), makefile.end());
+    const std::string text = read_text(directory + "/Makefile");
     static const std::regex numbers("^VERSION = ([0-9]+)\nPATCHLEVEL = ([0-9]+)\n", std::regex::multiline);
     std::smatch match;
     if (!std::regex_search(text, match, numbers)) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/linux/compiler.hpp"
+
+#include "toolchain/host/program.hpp"
+#include "toolchain/host/tree.hpp"
+
+namespace previrt {
+
+Compiler find_compiler(const std::string& name) {
+    std::vector<std::string> needed = {"make", "flex",   "bison", "bc",   "perl",
+                                       "ld",   "depmod", "patch", "rsync"};
+    if (name == "gcc") {
+        needed.emplace_back("gcc-12");
+    } else {
+        needed.insert(needed.end(), {"clang-19", "ld.lld-19", "llvm-objcopy-19"});
+    }
+    require_programs(needed);
+    const std::string definitions = definitions_directory();
+    Compiler compiler;
+    std::string program;
+    if (name == "gcc") {
+        program = "gcc-12";
+        compiler.macros = definitions + "/previrt/sites-gas.s";
+        compiler.make_variables = {"CC=gcc-12", "HOSTCC=gcc-12"};
+        compiler.assembler_flags = "-Wa," + compiler.macros;
+        compiler.flags = "-DPREVIRT_SITES " + compiler.assembler_flags;
+    } else {
+        program = "clang-19";
+        compiler.macros = definitions + "/previrt/sites-clang.s";
+        compiler.make_variables = {"LLVM=-19"};
+        compiler.flags = "-I" + definitions + " -include previrt/sites-clang.h";
+        compiler.assembler_flags = compiler.flags;
+    }
+    const ProgramOutput version =
+        read_program({.arguments = {program, "--version"}, .directory = {}, .environment = {}});
+    compiler.identity = version.text.substr(0, version.text.find('\n'));
+    return compiler;
+}
+
+} // namespace previrt
