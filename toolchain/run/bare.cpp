@@ -79,10 +79,13 @@ public:
             terminal_ = terminal && terminal->active();
             relay();
         }
-        if (!std::exchange(over_, true)) {
+        if (!over_) {
             kill(process_, SIGKILL);
         }
-        return judge(wait_for_program(process_));
+        const int status = wait_for_program(process_);
+        while (control_.read()) { // why it ended may be queued behind a long answer
+        }
+        return judge(status);
     }
 
 private:
