@@ -173,54 +173,53 @@ void require_programs(const std::vector<std::string>& names) {
     }
 }
 
+namespace {
+
+int run_with_output(const Program& program, bool with_error,
+                    const std::function<void(std::string_view text)>& sink) {
+    Pipe output = make_pipe();
+    ProgramDescriptors descriptors;
+    descriptors.output = output.write.number();
+    descriptors.error = with_error ? output.write.number() : descriptors.error;
+    const pid_t process = start_program(program, descriptors);
+    output.write.close();
+    std::array<char, 4096> block{};
+    for (ssize_t got = 0; (got = read(output.read.number(), block.data(), block.size())) > 0;) {
+        sink(std::string_view(block.data(), static_cast<std::size_t>(got)));
+    }
+    return wait_for_program(process);
+}
+
+} // namespace
+
 int run_program(const Program& program) {
     return wait_for_program(start_program(program, {}));
 }
 
 int run_program(const Program& program, const std::function<void(std::string_view line)>& line) {
-    Pipe output = make_pipe();
-    const pid_t process = start_program(
-        program,
-        {.input = 0, .output = output.write.number(), .error = output.write.number(), .inherited = {}});
-    output.write.close();
-    std::array<char, 4096> block{};
     std::string rest;
-    while (true) {
-        const ssize_t got = read(output.read.number(), block.data(), block.size());
-        if (got <= 0) {
-            break;
-        }
-        rest.append(block.data(), static_cast<std::size_t>(got));
+    const int status = run_with_output(program, true, [&](std::string_view text) {
+        rest += text;
         std::size_t begin = 0;
         for (std::size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
             line(std::string_view(rest).substr(begin, end - begin));
             begin = end + 1;
         }
         rest.erase(0, begin);
-    }
+    });
     if (!rest.empty()) {
         line(rest);
     }
-    return wait_for_program(process);
+    return status;
 }
 
 ProgramOutput read_program(const Program& program) {
-    Pipe output = make_pipe();
-    const pid_t process =
-        start_program(program, {.input = 0, .output = output.write.number(), .error = 2, .inherited = {}});
-    output.write.close();
     ProgramOutput result{};
-    std::array<char, 4096> block{};
-    while (true) {
-        const ssize_t got = read(output.read.number(), block.data(), block.size());
-        if (got <= 0) {
-            break;
-        }
+    result.status = run_with_output(program, false, [&](std::string_view text) {
         if (result.text.size() < most_output) {
-            result.text.append(block.data(), static_cast<std::size_t>(got));
+            result.text += text;
         }
-    }
-    result.status = wait_for_program(process);
+    });
     return result;
 }
 

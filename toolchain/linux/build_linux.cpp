@@ -70,13 +70,7 @@ private:
     std::string key() {
         Digest digest;
         digest.add(source_.name).add(configuration_.text).add(compiler_.identity);
-        digest.add(options_.plain ? "plain" : read_text(compiler_.macros));
-        if (!options_.plain) {
-            digest.add(read_text(definitions_directory() + "/previrt/annotate.h"));
-        }
-        for (const LinuxPatch& patch : patches_) {
-            digest.add(read_text(patch.path));
-        }
+        digest.add(macros_digest()).add(options_.plain ? "" : patches_digest());
         if (fs::exists(exceptions())) {
             digest.add(read_text(exceptions()));
         }
@@ -87,6 +81,20 @@ private:
                         .add(std::to_string(entry.last_write_time().time_since_epoch().count()));
                 }
             }
+        }
+        return digest.hex();
+    }
+
+    [[nodiscard]] std::string macros_digest() const {
+        return Digest().add(options_.plain ? "plain" : read_text(compiler_.macros)).hex();
+    }
+
+    // Of all that makes the patched source from Debian's.
+    [[nodiscard]] std::string patches_digest() const {
+        Digest digest;
+        digest.add(read_text(definitions_directory() + "/previrt/annotate.h"));
+        for (const LinuxPatch& patch : patches_) {
+            digest.add(read_text(patch.path));
         }
         return digest.hex();
     }
@@ -116,12 +124,7 @@ private:
             make_patched_copy(source_, patches_, output_ + "/source");
             return output_ + "/source";
         }
-        Digest digest;
-        digest.add(read_text(definitions_directory() + "/previrt/annotate.h"));
-        for (const LinuxPatch& patch : patches_) {
-            digest.add(read_text(patch.path));
-        }
-        std::string directory = source_.directory + "-" + digest.hex().substr(0, 12);
+        std::string directory = source_.directory + "-" + patches_digest().substr(0, 12);
         const DirectoryLock lock(directory);
         if (!fs::exists(directory + ".complete")) {
             make_patched_copy(source_, patches_, directory);
@@ -133,13 +136,12 @@ private:
     // Objects do not depend on the macros in make's eyes: with other macros they are all old.
     void prepare_build_directory() const {
         const std::string stamp = build_ + "/previrt-macros";
-        Digest digest;
-        digest.add(options_.plain ? "plain" : read_text(compiler_.macros));
-        if (fs::exists(build_) && (!fs::exists(stamp) || read_text(stamp) != digest.hex())) {
+        const std::string digest = macros_digest();
+        if (fs::exists(build_) && (!fs::exists(stamp) || read_text(stamp) != digest)) {
             fs::remove_all(build_);
         }
         make_directories(build_);
-        write_text(stamp, digest.hex());
+        write_text(stamp, digest);
     }
 
     void configure(const std::string& tree) const {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <iostream>
 #include <unistd.h>
-#include <utility>
 
 namespace previrt {
 
@@ -22,10 +21,9 @@ bool is_step(std::string_view text) {
 
 } // namespace
 
-MakeProgress::MakeProgress(std::string what)
-    : what_(std::move(what)), begin_(std::chrono::steady_clock::now()), shown_(begin_),
-      terminal_(isatty(STDERR_FILENO) != 0) {
-    std::cerr << "previrt: " << what_ << '\n';
+MakeProgress::MakeProgress(const std::string& what)
+    : begin_(std::chrono::steady_clock::now()), shown_(begin_), terminal_(isatty(STDERR_FILENO) != 0) {
+    std::cerr << "previrt: " << what << '\n';
 }
 
 void MakeProgress::line(std::string_view text) {

@@ -11,7 +11,7 @@ namespace previrt {
 // half minute elsewhere.
 class MakeProgress {
 public:
-    explicit MakeProgress(std::string what);
+    explicit MakeProgress(const std::string& what);
 
     void line(std::string_view text);
     void finish();
@@ -19,7 +19,6 @@ public:
 private:
     void show(std::string_view step);
 
-    std::string what_;
     std::chrono::steady_clock::time_point begin_;
     std::chrono::steady_clock::time_point shown_;
     unsigned steps_ = 0;
