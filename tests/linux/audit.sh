@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
 # audit.sh KERNEL-DIRECTORY PREVIRT
 # The kernel's and each module's records are complete; the JSON report agrees.
-set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 kernel=$1 previrt=$2
-if ! [ -f "$kernel/bzImage" ]; then
-    echo "skipped: $kernel is not built (./check --kernels all builds every kernel)"
-    exit 77
-fi
+require_kernels "$kernel"
 "$previrt" audit "$kernel/bzImage"
 find "$kernel/modules" -name '*.ko' -print0 | xargs -0 -n1 "$previrt" audit
 python3 - "$kernel/previrt.json" <<'PYTHON'

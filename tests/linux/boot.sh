@@ -1,21 +1,15 @@
 #!/usr/bin/env bash
 # boot.sh KERNEL-DIRECTORY PREVIRT OPERATIONS [BZIMAGE]
 # Boots a kernel on bare metal, runs programs in it, loads its modules, and powers off.
-set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 kernel=$1 previrt=$2 operations=$3 image=${4:-$1/bzImage}
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-if ! [ -f "$image" ]; then
-    echo "skipped: $kernel is not built (./check --kernels all builds every kernel)"
-    exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+require_kernels "$kernel"
 modules=$(find "$kernel/modules/lib/modules" -name '*.ko' | head -n 20)
 files=()
 for module in $modules; do
     files+=("/modules/$(basename "$module")=$module")
 done
-"$here/../../toolchain/userland/make-initrd" "$work/initrd" /run-me="$here/guest/programs.sh" \
+"$userland/make-initrd" "$work/initrd" /run-me="$here/guest/programs.sh" \
     /bin/operations="$operations" "${files[@]}"
 cpus=1
 if grep -q '^CONFIG_SMP=y' "$kernel/config"; then cpus=2; fi

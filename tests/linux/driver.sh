@@ -2,16 +2,10 @@
 # driver.sh KERNEL-DIRECTORY PREVIRT
 # The way of docs/annotate-a-driver.md: Linux's ns83820, as it comes, gets one line, is built as a module from
 # elsewhere and audited; its register accesses carry its tag.
-set -euo pipefail
-kernel=$(realpath "$1") previrt=$2
-if ! [ -x "$kernel/make" ]; then
-    echo "skipped: $kernel is not built"
-    exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-tree=$(sed -n "s/.*'-C' '\([^']*\)'.*/\1/p" "$kernel/make")
-grep -v PREVIRT_DEVICE "$tree/drivers/net/ethernet/natsemi/ns83820.c" >"$work/untouched.c"
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+kernel=$1 previrt=$2
+require_kernels "$kernel"
+grep -v PREVIRT_DEVICE "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" >"$work/untouched.c"
 { echo '#define PREVIRT_DEVICE PREVIRT_DEVICE_DP83820'; cat "$work/untouched.c"; } >"$work/my-ns83820.c"
 rm "$work/untouched.c"
 echo 'obj-m := my-ns83820.o' >"$work/Makefile"

@@ -1,21 +1,15 @@
 #!/usr/bin/env bash
 # run-status.sh KERNEL-DIRECTORY PREVIRT
 # How `previrt run --on bare` ends: 0 for power-off and reboot, 1 for panic, reset and a signal, 124 for a timeout.
-set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 kernel=$1/bzImage previrt=$2
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-if ! [ -f "$kernel" ]; then
-    echo "skipped: $1 is not built"
-    exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+require_kernels "$1"
 make_initrd() { # NAME COMMAND
     printf '#!/bin/sh\n%s\n' "$2" >"$work/run-me"
     chmod +x "$work/run-me"
-    "$here/../../toolchain/userland/make-initrd" "$work/$1" /run-me="$work/run-me"
+    "$userland/make-initrd" "$work/$1" /run-me="$work/run-me"
 }
-"$here/../../toolchain/userland/make-initrd" "$work/shell"
+"$userland/make-initrd" "$work/shell"
 make_initrd poweroff true
 make_initrd reboot 'reboot -f'
 make_initrd panic 'echo c >/proc/sysrq-trigger'

@@ -2,14 +2,9 @@
 # stress-rewrite.sh KERNEL-DIRECTORY STRESS-REWRITE PREVIRT PROGRAM
 # Links the kernel of an output directory of build-linux once more with every site rewritten, and boots it. Where the
 # plain kernel is there, the selftests must give its verdicts: they make rewritten sites fault.
-set -euo pipefail
-kernel=$(realpath "$1") rewriter=$(realpath "$2") previrt=$(realpath "$3") program=$(realpath "$4")
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-if ! [ -x "$kernel/make" ]; then
-    echo "skipped: $kernel is not built"
-    exit 77
-fi
-work=$(mktemp -d)
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+kernel=$1 rewriter=$(realpath "$2") previrt=$(realpath "$3") program=$(realpath "$4")
+require_kernels "$kernel"
 # What the build directory now holds is not the kernel: a later build links it anew.
 trap 'rm -rf "$work" "$kernel/build/vmlinux" "$kernel/build/arch/x86/boot/bzImage"' EXIT
 
