@@ -190,6 +190,25 @@ RecordFault check_site(const Site& site, std::span<const Text> text) {
 
 } // namespace
 
+Recognized recognize_instruction(std::span<const std::uint8_t> code) {
+    const std::size_t longest = std::min<std::size_t>(code.size(), longest_instruction);
+    for (const SiteKindInfo& info : site_kinds) {
+        if (info.annotates != Annotates::nothing) {
+            continue;
+        }
+        for (const Encoding& encoding : std::span(info.encodings, info.encoding_count)) {
+            for (std::size_t length = 1; length <= longest; ++length) {
+                const auto bytes = code.first(length);
+                if (encoding_matches(encoding, false, bytes) ||
+                    (may_repeat(info.kind) && encoding_matches(encoding, true, bytes))) {
+                    return {&info, length};
+                }
+            }
+        }
+    }
+    return {nullptr, 0};
+}
+
 const char* describe(RecordFault fault) {
     switch (fault) {
     case RecordFault::none:

@@ -45,6 +45,13 @@ struct RecordCheck {
 // A table is trusted as a whole or not at all: the first fault ends the check. `text` is sorted by address.
 RecordCheck check_records(std::span<const Site> sites, std::span<const Text> text);
 
+// The sensitive instruction that code begins with, for one that trapped without a record.
+struct Recognized {
+    const SiteKindInfo* kind; // nullptr: none
+    std::size_t length;
+};
+Recognized recognize_instruction(std::span<const std::uint8_t> code);
+
 // The bytes of one site, from its first padding byte on.
 RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint8_t> bytes);
 

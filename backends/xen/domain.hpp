@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/xen/hypercall.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace previrt::xen {
+
+// The memory of this domain, by page number. All of it is mapped in a slot of its own in every kernel root.
+struct Domain {
+    const start_info* info;
+    const std::uint64_t* machine_frames;
+    std::uint64_t pages;
+    bool is_initial; // dom0: it owns the console
+};
+extern Domain domain;
+
+extern "C" shared_info_t shared_info;
+
+std::uint8_t* page_pointer(std::uint64_t page);
+inline std::uint64_t machine_frame_of(std::uint64_t page) {
+    return domain.machine_frames[page];
+}
+
+// Builds the map, and divides the memory between VMM and guest.
+void start_address_space(const start_info* info);
+std::span<const std::uint8_t> package();
+// Zeroed memory for the VMM's own use, at start only.
+std::uint8_t* take_memory(std::uint64_t bytes);
+// A page of it that Xen will hold as a descriptor table: from now on read-only here.
+void make_page_read_only(std::uint64_t page);
+std::uint64_t page_of(const void* pointer);
+
+void start_events();
+void start_segments();
+void start_entries();
+void start_console();
+// What ends idle().
+std::uint32_t timer_port();
+std::uint32_t console_port();
+
+} // namespace previrt::xen

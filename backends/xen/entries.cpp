@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What entry.S calls, and what Xen is told of it.
+#include "frontends/x86/entries.hpp"
+
+#include "backends/xen/domain.hpp"
+#include "backends/xen/layout.hpp"
+#include "backends/xen/trampolines.hpp"
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/flags.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/print.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+Vcpu vcpu;
+
+}
+
+namespace previrt::xen {
+
+extern "C" {
+extern std::uint64_t trap_error_code;
+extern std::uint64_t trap_cs; // the event mask as it was stands in bits 32-39
+extern std::uint64_t trap_ss;
+extern std::uint64_t exit_user_flags;
+extern std::uint64_t jump_rax;
+extern std::uint32_t jump_number;
+extern std::uint32_t trap_vector;
+extern std::uint8_t entry_mask;
+extern std::uint8_t exit_mask;
+
+extern const std::uint64_t exception_entries[20];
+extern const std::uint64_t general_site_pointer;
+extern const std::uint64_t sti_pointer;
+extern const std::uint64_t pushf_pointer;
+extern const std::uint64_t popf_pointer;
+extern const std::uint64_t return_region[2];
+
+void site_jump();
+void site_jump_masked();
+void event_callback();
+void failsafe_callback();
+void system_call_callback();
+void system_call_32_callback();
+extern std::uint8_t image_start[];
+extern std::uint8_t image_end[];
+}
+
+namespace {
+
+constexpr std::size_t trampoline_count = 256;
+
+alignas(16) std::uint8_t trampoline_code[trampoline_count * trampoline_bytes];
+std::uint64_t trampoline_sites[trampoline_count];
+
+void enter_with_mask(bool masked) {
+    vcpu.interrupt_flag = !masked || vcpu.events_held;
+    vcpu.events_held = false;
+}
+
+void enter_from_frame() {
+    enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
+    if (vcpu.cpl == 3) {
+        vcpu.cs = static_cast<std::uint16_t>(trap_cs);
+        vcpu.ss = static_cast<std::uint16_t>(trap_ss);
+    }
+}
+
+bool is_in_image(std::uint64_t address) {
+    return address >= reinterpret_cast<std::uint64_t>(image_start) &&
+           address < reinterpret_cast<std::uint64_t>(image_end);
+}
+
+std::uint8_t leave() {
+    prepare_return();
+    if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
+        stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
+    }
+    exit_mask = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
+    exit_user_flags = (guest_flags() & ~std::uint64_t{flag_iopl | flag_nested_task | flag_interrupt}) |
+                      (exit_mask == 0 ? std::uint64_t{flag_interrupt} : 0);
+    return vcpu.cpl == 3 ? 1 : 0;
+}
+
+// A single step that began before a rewritten site ends in the first instruction of the VMM. The site is done
+// in the general way, and the step is reported behind it.
+std::uint8_t finish_step() {
+    vcpu.step_after_site = true;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    const bool by_jump = site_of_trampoline(vcpu.registers.rip) != 0;
+    if (!by_jump) {
+        vcpu.registers.rip = general_site_pointer;
+    }
+    exit_mask = vcpu.interrupt_flag ? 0 : 1;
+    return 0;
+}
+
+// A trampoline, and what follows it until events are masked, is undone.
+void leave_trampoline() {
+    const std::uint64_t here = vcpu.registers.rip;
+    const bool in_jump = here >= reinterpret_cast<std::uint64_t>(&site_jump) &&
+                         here < reinterpret_cast<std::uint64_t>(&site_jump_masked);
+    if (in_jump) {
+        const bool is_first = here == reinterpret_cast<std::uint64_t>(&site_jump);
+        const auto number = is_first ? static_cast<std::uint32_t>(vcpu.registers.general[rax]) : jump_number;
+        vcpu.registers.rip = trampoline_sites[number % trampoline_count];
+        vcpu.registers.general[rax] = jump_rax;
+        return;
+    }
+    const std::uint64_t site = site_of_trampoline(here);
+    if (site == 0) {
+        return;
+    }
+    const KnownSite* const known = find_site(site);
+    if (known != nullptr) {
+        const std::uint64_t offset = here - reinterpret_cast<std::uint64_t>(trampoline_code);
+        vcpu.registers.rip = undo_trampoline(*known, offset % trampoline_bytes);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+std::uint8_t site_call_entered() {
+    enter_with_mask(entry_mask != 0);
+    site_called(vcpu.registers.rip);
+    return leave();
+}
+
+std::uint8_t site_jump_entered() {
+    enter_with_mask(entry_mask != 0);
+    site_jumped(trampoline_sites[jump_number % trampoline_count]);
+    return leave();
+}
+
+std::uint8_t exception_entered() {
+    const auto vector = static_cast<std::uint8_t>(trap_vector);
+    if (vcpu.cpl == 0 && is_in_image(vcpu.registers.rip)) {
+        enter_from_frame();
+        if (vector == debug_exception) {
+            return finish_step();
+        }
+        Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
+                << " in the VMM itself, address " << Hex{shared_info.vcpu_info[0].arch.cr2} << '\n';
+        stop_guest("an exception in the VMM, at", vcpu.registers.rip);
+    }
+    enter_from_frame();
+    exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), shared_info.vcpu_info[0].arch.cr2);
+    return leave();
+}
+
+std::uint8_t event_entered() {
+    enter_from_frame();
+    if (vcpu.cpl == 0) {
+        leave_trampoline();
+    }
+    event_taken();
+    return leave();
+}
+
+std::uint8_t return_interrupted() {
+    event_taken();
+    return leave();
+}
+
+std::uint8_t system_call_entered() {
+    enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
+    system_call_taken(false);
+    return leave();
+}
+
+std::uint8_t system_call_32_entered() {
+    enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
+    system_call_taken(true);
+    return leave();
+}
+
+[[noreturn]] void failsafe_entered() {
+    stop_guest("Xen could not load the guest's segments or return to it; CS", vcpu.cs);
+}
+}
+
+namespace {
+
+void register_callback(std::uint16_t type, void (*entry)(), bool masks_events) {
+    callback_register callback{};
+    callback.type = type;
+    callback.flags = masks_events ? CALLBACKF_mask_events : 0;
+    callback.address = reinterpret_cast<std::uint64_t>(entry);
+    must_succeed(__HYPERVISOR_callback_op, "callback_op", CALLBACKOP_register, address_of(&callback));
+}
+
+} // namespace
+
+extern "C" std::uint8_t vmm_stack_top[];
+
+void start_entries() {
+    constexpr std::uint8_t masks_events = 4;
+    trap_info traps[20] = {};
+    unsigned count = 0;
+    for (std::uint8_t vector = 0; vector < 20; ++vector) {
+        if (exception_entries[vector] == 0) {
+            continue;
+        }
+        // int3 and into are for user mode as well; the guest's gate is asked by the front-end.
+        const bool from_user = vector == breakpoint || vector == overflow;
+        traps[count++] = {.vector = vector,
+                          .flags = static_cast<std::uint8_t>(masks_events | (from_user ? 3U : 0U)),
+                          .cs = FLAT_KERNEL_CS,
+                          .address = exception_entries[vector]};
+    }
+    must_succeed(__HYPERVISOR_set_trap_table, "set_trap_table", address_of(traps));
+    must_succeed(__HYPERVISOR_stack_switch, "stack_switch", FLAT_KERNEL_SS,
+                 reinterpret_cast<std::uint64_t>(vmm_stack_top));
+    register_callback(CALLBACKTYPE_event, event_callback, true);
+    register_callback(CALLBACKTYPE_failsafe, failsafe_callback, true);
+    register_callback(CALLBACKTYPE_syscall, system_call_callback, true);
+    register_callback(CALLBACKTYPE_syscall32, system_call_32_callback, true);
+    start_trampolines({.code = trampoline_code,
+                       .address = reinterpret_cast<std::uint64_t>(trampoline_code),
+                       .count = trampoline_count,
+                       .sites = trampoline_sites});
+}
+
+} // namespace previrt::xen

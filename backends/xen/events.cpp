@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/xen/domain.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/stop.hpp"
+
+#include <bit>
+
+namespace previrt::xen {
+
+namespace {
+
+std::uint32_t timer;
+std::uint32_t console;
+
+std::uint32_t bind_interrupt(std::uint32_t number) {
+    evtchn_bind_virq bind{};
+    bind.virq = number;
+    must_succeed(__HYPERVISOR_event_channel_op, "bind_virq", EVTCHNOP_bind_virq, address_of(&bind));
+    return bind.port;
+}
+
+void unmask(std::uint32_t port) {
+    constexpr unsigned bits = 64;
+    __atomic_fetch_and(&shared_info.evtchn_mask[port / bits], ~(std::uint64_t{1} << (port % bits)),
+                       __ATOMIC_SEQ_CST);
+}
+
+// Of the vcpu_info: Xen writes it at any time.
+vcpu_time_info read_time_info() {
+    const volatile vcpu_time_info& live = shared_info.vcpu_info[0].time;
+    vcpu_time_info info{};
+    std::uint32_t version = 0;
+    do {
+        version = live.version;
+        asm volatile("" : : : "memory");
+        info.tsc_timestamp = live.tsc_timestamp;
+        info.system_time = live.system_time;
+        info.tsc_to_system_mul = live.tsc_to_system_mul;
+        info.tsc_shift = live.tsc_shift;
+        asm volatile("" : : : "memory");
+    } while ((version & 1U) != 0 || live.version != version);
+    return info;
+}
+
+std::uint64_t read_time_stamp() {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    asm volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (std::uint64_t{high} << 32U) | low;
+}
+
+} // namespace
+
+std::uint32_t timer_port() {
+    return timer;
+}
+
+std::uint32_t console_port() {
+    return console;
+}
+
+void start_events() {
+    timer = bind_interrupt(VIRQ_TIMER);
+    unmask(timer);
+    hypercall(__HYPERVISOR_vcpu_op, VCPUOP_stop_periodic_timer, 0, 0);
+    console = domain.is_initial ? bind_interrupt(VIRQ_CONSOLE) : domain.info->console.domU.evtchn;
+    unmask(console);
+}
+
+} // namespace previrt::xen
+
+namespace previrt::backend {
+
+using namespace xen;
+
+std::uint64_t now() {
+    const vcpu_time_info info = read_time_info();
+    std::uint64_t ticks = read_time_stamp() - info.tsc_timestamp;
+    ticks = info.tsc_shift >= 0 ? ticks << static_cast<unsigned>(info.tsc_shift)
+                                : ticks >> static_cast<unsigned>(-info.tsc_shift);
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    asm("mulq %3" : "=a"(low), "=d"(high) : "a"(ticks), "r"(std::uint64_t{info.tsc_to_system_mul}));
+    const std::uint64_t time = info.system_time + ((high << 32U) | (low >> 32U));
+    // Devices must not see it go back where Xen adjusts its scale.
+    static std::uint64_t latest;
+    latest = time > latest ? time : latest;
+    return latest;
+}
+
+std::uint64_t epoch_seconds() {
+    const volatile shared_info_t& live = xen::shared_info;
+    return (std::uint64_t{live.wc_sec_hi} << 32U) | live.wc_sec;
+}
+
+void set_timer(std::optional<std::uint64_t> when) {
+    if (!when) {
+        hypercall(__HYPERVISOR_vcpu_op, VCPUOP_stop_singleshot_timer, 0, 0);
+        return;
+    }
+    vcpu_set_singleshot_timer timer_at{};
+    timer_at.timeout_abs_ns = *when;
+    must_succeed(__HYPERVISOR_vcpu_op, "set_singleshot_timer", VCPUOP_set_singleshot_timer, 0,
+                 address_of(&timer_at));
+}
+
+// With events masked: whatever becomes pending ends the wait.
+void idle() {
+    evtchn_port_t ports[2] = {timer_port(), console_port()};
+    sched_poll poll{};
+    poll.ports.p = ports;
+    poll.nr_ports = ports[1] != 0 ? 2 : 1;
+    hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+}
+
+bool take_events() {
+    vcpu_info& info = xen::shared_info.vcpu_info[0];
+    if (info.evtchn_upcall_pending == 0 && info.evtchn_pending_sel == 0) {
+        return false;
+    }
+    __atomic_store_n(&info.evtchn_upcall_pending, 0, __ATOMIC_SEQ_CST);
+    std::uint64_t words = __atomic_exchange_n(&info.evtchn_pending_sel, 0, __ATOMIC_SEQ_CST);
+    while (words != 0) {
+        const auto word = static_cast<unsigned>(std::countr_zero(words));
+        words &= words - 1;
+        __atomic_exchange_n(&xen::shared_info.evtchn_pending[word], 0, __ATOMIC_SEQ_CST);
+    }
+    return true;
+}
+
+void request_attention() {
+    __atomic_store_n(&xen::shared_info.vcpu_info[0].evtchn_upcall_pending, 1, __ATOMIC_SEQ_CST);
+}
+
+} // namespace previrt::backend

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#define __XEN_INTERFACE_VERSION__ 0x00040e00
+
+#include <cstdint>
+
+extern "C" {
+#include <xen/callback.h>
+#include <xen/event_channel.h>
+#include <xen/sched.h>
+#include <xen/vcpu.h>
+#include <xen/version.h>
+#include <xen/xen.h>
+}
+
+namespace previrt::xen {
+
+// The first instructions of every hypercall page are these; a page of our own would only add a call.
+inline std::int64_t hypercall(unsigned number, std::uint64_t first = 0, std::uint64_t second = 0,
+                              std::uint64_t third = 0, std::uint64_t fourth = 0) {
+    std::int64_t result = number;
+    register std::uint64_t fourth_register asm("r10") = fourth;
+    asm volatile("syscall"
+                 : "+a"(result), "+D"(first), "+S"(second), "+d"(third), "+r"(fourth_register)
+                 :
+                 : "rcx", "r11", "r8", "r9", "memory");
+    return result;
+}
+
+// Counted, and refused loudly: what Xen refuses was wrong here.
+void must_succeed(unsigned number, const char* what, std::uint64_t first = 0, std::uint64_t second = 0,
+                  std::uint64_t third = 0, std::uint64_t fourth = 0);
+
+template <typename Value>
+std::uint64_t address_of(Value* value) {
+    return reinterpret_cast<std::uint64_t>(value);
+}
+
+} // namespace previrt::xen

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/xen/domain.hpp"
+#include "backends/xen/layout.hpp"
+#include "frontends/x86/segment_registers.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt::xen {
+
+namespace {
+
+constexpr unsigned global_entries = 512;
+constexpr unsigned local_entries = 8192;
+
+struct DescriptorPages {
+    std::uint64_t* entries; // read-only here: Xen checks each that is written
+    unsigned count;
+    unsigned written;
+};
+DescriptorPages global_table;
+DescriptorPages local_table;
+
+DescriptorPages take_pages(unsigned count) {
+    auto* const entries =
+        reinterpret_cast<std::uint64_t*>(take_memory(std::uint64_t{count} * sizeof(std::uint64_t)));
+    const std::uint64_t pages = (std::uint64_t{count} * sizeof(std::uint64_t)) / page_size;
+    for (std::uint64_t i = 0; i < pages; ++i) {
+        make_page_read_only(page_of(entries) + i);
+    }
+    return {.entries = entries, .count = count, .written = 0};
+}
+
+// The VMM uses them where there are some, and so has them on for good.
+bool has_base_instructions;
+
+enum Msr : std::uint32_t { fs_base = 0xc0000100, gs_base = 0xc0000101, kernel_gs_base = 0xc0000102 };
+
+// Xen emulates it. Its "kernel" base, in a PV guest's kernel, is the user's.
+std::uint64_t read_real_msr(std::uint32_t number) {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    asm volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(number));
+    return (std::uint64_t{high} << 32U) | low;
+}
+
+void set_base(unsigned which, std::uint64_t base) {
+    must_succeed(__HYPERVISOR_set_segment_base, "set_segment_base", which, base);
+}
+
+} // namespace
+
+void start_segments() {
+    has_base_instructions = (backend::host_cpuid(7, 0).ebx & 1U) != 0;
+    backend::set_extensions(0);
+    global_table = take_pages(global_entries);
+    local_table = take_pages(local_entries);
+    const std::uint64_t frame = machine_frame_of(page_of(global_table.entries));
+    must_succeed(__HYPERVISOR_set_gdt, "set_gdt", address_of(&frame), global_entries);
+}
+
+} // namespace previrt::xen
+
+namespace previrt::backend {
+
+using namespace xen;
+
+bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
+    DescriptorPages& table = local ? local_table : global_table;
+    if (index >= table.count || table.entries[index] == descriptor) {
+        return false;
+    }
+    const std::uint64_t place = machine_frame_of(page_of(&table.entries[index])) << page_shift;
+    must_succeed(__HYPERVISOR_update_descriptor, "update_descriptor",
+                 place | (address_of(&table.entries[index]) & (page_size - 1)), descriptor);
+    table.written = index >= table.written ? index + 1 : table.written;
+    return true;
+}
+
+unsigned descriptor_count(bool local) {
+    return local ? local_table.count : global_table.count;
+}
+
+unsigned descriptors_written(bool local) {
+    return local ? local_table.written : global_table.written;
+}
+
+void load_local_table(std::uint64_t /*base*/, unsigned entries) {
+    mmuext_op operation{};
+    operation.cmd = MMUEXT_SET_LDT;
+    operation.arg1.linear_addr = entries != 0 ? address_of(local_table.entries) : 0;
+    operation.arg2.nr_ents = entries;
+    must_succeed(__HYPERVISOR_mmuext_op, "mmuext_op", address_of(&operation), 1, 0, DOMID_SELF);
+}
+
+// Selectors that the descriptor tables do not hold never come here: the front-end has looked.
+void load_segment(unsigned segment, std::uint16_t selector) {
+    switch (segment) {
+    case segment_es:
+        asm volatile("mov %0, %%es" : : "r"(selector));
+        break;
+    case segment_ds:
+        asm volatile("mov %0, %%ds" : : "r"(selector));
+        break;
+    case segment_fs:
+        asm volatile("mov %0, %%fs" : : "r"(selector));
+        break;
+    default:
+        asm volatile("mov %0, %%gs" : : "r"(selector));
+    }
+}
+
+void load_user_gs(std::uint16_t selector) {
+    set_base(SEGBASE_GS_USER_SEL, selector);
+}
+
+std::uint64_t read_fs_base() {
+    if (!has_base_instructions) {
+        return read_real_msr(fs_base);
+    }
+    std::uint64_t base = 0;
+    asm volatile("rdfsbase %0" : "=r"(base));
+    return base;
+}
+
+void write_fs_base(std::uint64_t base) {
+    if (has_base_instructions) {
+        asm volatile("wrfsbase %0" : : "r"(base));
+    } else {
+        set_base(SEGBASE_FS, base);
+    }
+}
+
+std::uint64_t read_gs_base(bool user) {
+    if (user) {
+        return read_real_msr(kernel_gs_base);
+    }
+    if (!has_base_instructions) {
+        return read_real_msr(gs_base);
+    }
+    std::uint64_t base = 0;
+    asm volatile("rdgsbase %0" : "=r"(base));
+    return base;
+}
+
+void write_gs_base(bool user, std::uint64_t base) {
+    set_base(user ? SEGBASE_GS_USER : SEGBASE_GS_KERNEL, base);
+}
+
+void set_task_switched(bool set) {
+    must_succeed(__HYPERVISOR_fpu_taskswitch, "fpu_taskswitch", set ? 1 : 0);
+}
+
+// Xen emulates the write, and keeps its own bits.
+void set_extensions(std::uint64_t cr4) {
+    constexpr std::uint64_t followed = cr4_tsd | cr4_fsgsbase | cr4_osxsave;
+    std::uint64_t value = 0;
+    asm volatile("mov %%cr4, %0" : "=r"(value));
+    value =
+        (value & ~followed) | (cr4 & followed) | (has_base_instructions ? std::uint64_t{cr4_fsgsbase} : 0);
+    asm volatile("mov %0, %%cr4" : : "r"(value));
+}
+
+void write_debug_register(unsigned number, std::uint64_t value) {
+    if (hypercall(__HYPERVISOR_set_debugreg, number, value) != 0) {
+        stop_guest("Xen refuses this value of a debug register:", value);
+    }
+}
+
+std::uint64_t read_debug_register(unsigned number) {
+    return static_cast<std::uint64_t>(hypercall(__HYPERVISOR_get_debugreg, number));
+}
+
+// Xen emulates it, and keeps the state that it selects.
+void write_xcr0(std::uint64_t value) {
+    asm volatile("xsetbv" : : "a"(static_cast<std::uint32_t>(value)), "d"(value >> 32U), "c"(0));
+}
+
+CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+    CpuidLeaf answer{};
+    // ud2a and "xen" before it: Xen answers, with what a PV guest may use.
+    asm volatile(".byte 0x0f, 0x0b, 0x78, 0x65, 0x6e; cpuid"
+                 : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
+                 : "a"(leaf), "c"(subleaf));
+    return answer;
+}
+
+} // namespace previrt::backend

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "devices/platform/pc.hpp"
+
+#include "devices/platform/absent_ports.hpp"
+
+#include <algorithm>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint8_t floating_bus = 0xff;
+
+constexpr bool is_uart(std::uint16_t port) {
+    return (port & ~7U) == Pc::uart_port;
+}
+
+// Not as bytes: those, but for the reset control register, find nobody.
+constexpr bool is_pci_address(std::uint16_t port, unsigned width) {
+    return port == Pci::address_port && width == 4;
+}
+
+constexpr bool is_pci_address_byte(std::uint16_t port) {
+    return port >= Pci::address_port && port < Pci::data_port;
+}
+
+constexpr bool is_pci_data(std::uint16_t port, unsigned width) {
+    return port >= Pci::data_port && port + width <= Pci::data_port + 4U;
+}
+
+constexpr bool is_access(std::uint16_t port, unsigned width) {
+    return (width == 1 || width == 2 || width == 4) && port + width <= 0x1'0000U;
+}
+
+} // namespace
+
+void Pc::start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now) {
+    advanced_to = now;
+    rtc.start(epoch_seconds, now);
+    rtc.set_memory_size(memory_bytes);
+    pci.add_host_bridge();
+    pit.set_gate(control.gate2(), now);
+    pit.write(0x43, 0x36, now); // counter 0: mode 3, 18.2 Hz
+    pit.write(0x40, 0, now);
+    pit.write(0x40, 0, now);
+    pit.write(0x43, 0x54, now); // counter 1: mode 2, memory refresh
+    pit.write(0x41, 18, now);
+    pic.set_line(timer_irq, pit.output(0, now));
+}
+
+std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::uint64_t now) {
+    if (!is_access(port, width)) {
+        return std::nullopt;
+    }
+    if (is_pci_address(port, width)) {
+        return pci.read_address();
+    }
+    if (is_pci_data(port, width)) {
+        return pci.read_data(port, width);
+    }
+    std::uint32_t value = 0;
+    for (unsigned i = 0; i < width; ++i) {
+        const std::optional<std::uint8_t> byte = read_byte(static_cast<std::uint16_t>(port + i), now);
+        if (!byte) {
+            return std::nullopt;
+        }
+        value |= static_cast<std::uint32_t>(*byte) << (8U * i);
+    }
+    return value;
+}
+
+bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now) {
+    if (!is_access(port, width)) {
+        return false;
+    }
+    if (is_pci_address(port, width)) {
+        pci.write_address(value);
+        return true;
+    }
+    if (is_pci_data(port, width)) {
+        pci.write_data(port, width, value);
+        return true;
+    }
+    for (unsigned i = 0; i < width; ++i) {
+        if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
+                        now)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::optional<std::uint8_t> Pc::read_byte(std::uint16_t port, std::uint64_t now) {
+    if (PicPair::decodes(port)) {
+        advance(now);
+        return pic.read(port);
+    }
+    if (is_uart(port)) {
+        const std::uint8_t value = uart.read(port);
+        update_lines();
+        return value;
+    }
+    if (Pit8254::decodes(port)) {
+        return pit.read(port, now);
+    }
+    if (SystemControl::decodes(port)) {
+        return control.read(port, pit.output(2, now), now);
+    }
+    if (Rtc::decodes(port)) {
+        const std::uint8_t value = rtc.read(port, now);
+        advance(now);
+        return value;
+    }
+    if (KeyboardController::decodes(port)) {
+        return keyboard.read(port);
+    }
+    if (is_pci_data(port, 1)) {
+        return static_cast<std::uint8_t>(pci.read_data(port, 1));
+    }
+    if (is_pci_address_byte(port) || find_absent(port) != nullptr) {
+        return floating_bus;
+    }
+    return std::nullopt;
+}
+
+bool Pc::write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
+    if (PicPair::decodes(port)) {
+        advance(now);
+        pic.write(port, value);
+        return true;
+    }
+    if (is_uart(port)) {
+        uart.write(port, value);
+        update_lines();
+        return true;
+    }
+    if (Pit8254::decodes(port)) {
+        advance(now);
+        const bool before = pit.output(0, now);
+        pit.write(port, value, now);
+        const bool after = pit.output(0, now);
+        timer_edges += after && !before ? 1 : 0;
+        set_timer_line(after);
+        return true;
+    }
+    if (SystemControl::decodes(port)) {
+        return write_control(port, value, now);
+    }
+    if (Rtc::decodes(port)) {
+        advance(now);
+        rtc.write(port, value, now);
+        pic.set_line(rtc_irq, rtc.line(now));
+        return true;
+    }
+    if (KeyboardController::decodes(port)) {
+        return write_keyboard(port, value);
+    }
+    if (is_pci_data(port, 1)) {
+        pci.write_data(port, 1, value);
+        return true;
+    }
+    return is_pci_address_byte(port) || find_absent(port) != nullptr;
+}
+
+bool Pc::write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
+    const SystemControl::Effect effect = control.write(port, value);
+    pit.set_gate(control.gate2(), now);
+    if (effect == SystemControl::Effect::reset) {
+        request = Request::reset;
+    }
+    return effect != SystemControl::Effect::a20_off;
+}
+
+bool Pc::write_keyboard(std::uint16_t port, std::uint8_t value) {
+    const KeyboardController::Effect effect = keyboard.write(port, value);
+    if (effect == KeyboardController::Effect::reset) {
+        request = Request::reset;
+    }
+    return effect != KeyboardController::Effect::a20_off;
+}
+
+void Pc::advance(std::uint64_t now) {
+    now = std::max(now, advanced_to);
+    const std::uint64_t edges = pit.rising_edges(advanced_to, now);
+    advanced_to = now;
+    if (edges > 0) {
+        timer_edges += edges;
+        lost_timer_edges += edges - (pic.pending(timer_irq) ? 0 : 1);
+        pic.set_line(timer_irq, false);
+        pic.set_line(timer_irq, true);
+    }
+    set_timer_line(pit.output(0, now));
+    pic.set_line(rtc_irq, rtc.line(now));
+}
+
+// A request that is still waiting goes with the line.
+void Pc::set_timer_line(bool level) {
+    lost_timer_edges += !level && pic.pending(timer_irq) ? 1 : 0;
+    pic.set_line(timer_irq, level);
+}
+
+void Pc::update_lines() {
+    pic.set_line(uart_irq, uart.line());
+}
+
+std::optional<std::uint64_t> Pc::next_event(std::uint64_t now) const {
+    const std::optional<std::uint64_t> timer = pic.enabled(timer_irq) ? pit.next_edge(now) : std::nullopt;
+    const std::optional<std::uint64_t> clock = pic.enabled(rtc_irq) ? rtc.next_event(now) : std::nullopt;
+    if (!timer || !clock) {
+        return timer ? timer : clock;
+    }
+    return std::min(*timer, *clock);
+}
+
+} // namespace previrt

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "devices/pci/pci.hpp"
+#include "devices/pic8259/pic_pair.hpp"
+#include "devices/pit8254/pit8254.hpp"
+#include "devices/platform/keyboard_controller.hpp"
+#include "devices/platform/system_control.hpp"
+#include "devices/rtc/rtc.hpp"
+#include "devices/uart16550/uart16550.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+namespace previrt {
+
+enum class Request : std::uint8_t { none, reset };
+
+// The devices of a PC and the wires between them, as one plain state. Times are nanoseconds that never go
+// back.
+//
+// The VMM: start(), then advance(now) whenever it looks for interrupts; pic.interrupt_requested() and
+// pic.acknowledge() when they may be delivered; sleeps no longer than until next_event(now). After
+// uart.receive() or uart.take_transmitted() it calls update_lines().
+struct Pc {
+    PicPair pic{};
+    Pit8254 pit{};
+    Rtc rtc{};
+    Uart16550 uart{};
+    Pci pci{};
+    SystemControl control{};
+    KeyboardController keyboard{};
+    Request request = Request::none; // stays until the VMM takes it
+    std::uint64_t advanced_to = 0;
+    std::uint64_t timer_edges = 0;      // on IRQ0
+    std::uint64_t lost_timer_edges = 0; // of those: had no interrupt of their own
+
+    static constexpr unsigned timer_irq = 0;
+    static constexpr unsigned uart_irq = 4;
+    static constexpr unsigned rtc_irq = 8;
+    static constexpr std::uint16_t uart_port = 0x3f8;
+
+    // Once, on a new Pc: as firmware hands it over.
+    void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
+
+    // nullopt, false: not modelled, and the VMM must not go on. `width` is 1, 2 or 4 bytes.
+    std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
+    bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
+
+    // Brings the interrupt lines up to `now`.
+    void advance(std::uint64_t now);
+    // After the far side of a device has changed it.
+    void update_lines();
+
+    // The first time after `now` at which an interrupt line that is not masked rises by itself. Any write may
+    // change it.
+    [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const;
+
+private:
+    std::optional<std::uint8_t> read_byte(std::uint16_t port, std::uint64_t now);
+    bool write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now);
+    bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
+    bool write_keyboard(std::uint16_t port, std::uint8_t value);
+    void set_timer_line(bool level);
+};
+
+static_assert(std::is_trivially_copyable_v<Pc>);
+
+} // namespace previrt

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/page_walk.hpp"
+#include "frontends/x86/sites.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/stop.hpp"
+
+#include <cstring>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::size_t longest_site = 16;
+
+bool read_site(std::uint64_t table, std::uint64_t index, Site& site, std::uint8_t (&code)[longest_site]) {
+    const std::uint64_t place = table + (index * sizeof(SiteRecord));
+    if (!read_guest(place, site.record)) {
+        return false;
+    }
+    site.address = place + static_cast<std::uint64_t>(std::int64_t{site.record.site});
+    const std::size_t length = site.record.site_length();
+    if (length == 0 || length > sizeof(code) ||
+        peek_guest(site.address, code, length, Privilege::supervisor) != length) {
+        stop_guest("an announced site is not in memory, at", site.address);
+    }
+    const Text text{.address = site.address, .bytes = {code, length}};
+    const RecordCheck check = check_records({&site, 1}, {&text, 1});
+    if (check.fault != RecordFault::none) {
+        stop_guest(describe(check.fault), site.address);
+    }
+    return true;
+}
+
+// Whatever the guest's page tables say of writing: a module's text may be read-only already.
+void write_code(std::uint64_t address, const std::uint8_t* code, std::size_t length) {
+    for (std::size_t i = 0; i < length; ++i) {
+        const PageWalk walk = walk_page(address + i, {});
+        std::uint8_t* const byte = walk.faults ? nullptr : physical_memory(walk.physical, 1);
+        if (byte == nullptr) {
+            stop_guest("an announced site is not in memory, at", address);
+        }
+        *byte = code[i];
+    }
+}
+
+} // namespace
+
+void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20U;
+    if (bytes % sizeof(SiteRecord) != 0 || bytes > most_bytes) {
+        stop_guest("a table of records of a length that none has:", bytes);
+    }
+    const std::uint64_t count = bytes / sizeof(SiteRecord);
+    // The whole table is checked before a byte is changed.
+    for (const bool apply : {false, true}) {
+        for (std::uint64_t index = 0; index < count; ++index) {
+            Site site{};
+            std::uint8_t code[longest_site];
+            if (!read_site(table, index, site, code)) {
+                return;
+            }
+            if (!apply) {
+                continue;
+            }
+            KnownSite known{.address = site.address, .record = site.record, .bytes = {}};
+            const std::size_t length = site.record.site_length();
+            std::memcpy(known.bytes, code, length);
+            if (!add_site(known)) {
+                stop_guest("too many sites; there is room for", known_sites().size());
+            }
+            rewrite_site(known, {code, length}, Placement::fixed);
+            write_code(site.address, code, length);
+        }
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/backend.hpp"
+
+#include <cstdint>
+
+namespace previrt {
+
+// The processor that the guest is told of.
+backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
+
+std::uint64_t offered_cr4_bits();
+std::uint64_t offered_xcr0_bits();
+
+} // namespace previrt

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/entries.hpp"
+
+#include "frontends/x86/descriptors.hpp"
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/flags.hpp"
+#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/machine.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/sites.hpp"
+#include "frontends/x86/transfer.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t single_step = 1U << 14U; // DR6.BS
+
+const KnownSite& site_at(std::uint64_t address) {
+    const KnownSite* const site = find_site(guest_link_address(address));
+    if (site == nullptr) {
+        stop_guest("the VMM was called from where no site is:", address);
+    }
+    return *site;
+}
+
+// `address` is where it runs, which is not where it was linked while Linux runs at physical addresses.
+void execute_known(const KnownSite& site, std::uint64_t address) {
+    std::optional<Instruction> instruction = decode_instruction(site.kind(), address, site.instruction());
+    if (!instruction) {
+        stop_guest("a site without an instruction, at", address);
+    }
+    const std::uint64_t end = address + site.record.site_length(); // padding behind was overwritten too
+    instruction->next = end;
+    record_event(Event::site, address, site.record.kind);
+    execute_site(*instruction);
+    if (vcpu.step_after_site) {
+        vcpu.step_after_site = false;
+        vcpu.registers.rflags |= flag_trap;
+        if (!exception_is_raised()) {
+            vcpu.debug[6] |= single_step;
+            raise_exception(debug_exception);
+        }
+    }
+}
+
+void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
+    const Access access{.write = (error_code & fault_write) != 0,
+                        .user = vcpu.cpl == 3,
+                        .fetch = (error_code & fault_fetch) != 0};
+    static std::uint64_t last_address;
+    static std::uint64_t last_rip;
+    static unsigned repeated;
+    if (address == last_address && vcpu.registers.rip == last_rip) {
+        if (++repeated > 10000) {
+            stop_guest("one instruction faults without end, at the address", address);
+        }
+    } else {
+        repeated = 0;
+        last_address = address;
+        last_rip = vcpu.registers.rip;
+    }
+    backend::flush_entries();
+    const ShadowFault fault = shadow_fault(address, access);
+    if (fault.verdict == FaultVerdict::hidden) {
+        ++counters.hidden_faults;
+        record_event(Event::hidden_fault, address, error_code);
+        return;
+    }
+    if (!access.user && alias_is_wanted(address)) {
+        return;
+    }
+    ++counters.true_faults;
+    record_event(Event::true_fault, address, fault.error_code);
+    raise_page_fault(address, fault.error_code);
+}
+
+// A sensitive instruction that was not rewritten, or a copy of one.
+bool execute_trapped(bool kernel) {
+    const std::uint64_t address = vcpu.registers.rip;
+    std::uint8_t code[longest_instruction];
+    const std::size_t got =
+        peek_guest(address, code, sizeof(code), kernel ? Privilege::supervisor : Privilege::user);
+    const Recognized found = recognize_instruction({code, got});
+    if (found.kind == nullptr) {
+        return false;
+    }
+    const auto instruction = decode_instruction(found.kind->kind, address, {code, found.length});
+    if (!instruction) {
+        return false;
+    }
+    if (kernel) {
+        ++counters.trapped_sites[static_cast<std::uint8_t>(found.kind->kind)];
+    }
+    execute_site(*instruction);
+    return true;
+}
+
+void general_protection_taken(std::uint32_t error_code) {
+    constexpr std::uint32_t in_idt = 2;
+    if (vcpu.cpl == 3 && follow_global_table()) {
+        return; // it had loaded a selector whose descriptor is new
+    }
+    const bool is_software_interrupt = (error_code & in_idt) != 0;
+    if ((error_code == 0 || is_software_interrupt) && execute_trapped(vcpu.cpl == 0)) {
+        return;
+    }
+    raise_exception(general_protection, error_code);
+}
+
+void invalid_opcode_taken() {
+    std::uint8_t code[5];
+    const std::uint64_t address = vcpu.registers.rip;
+    const bool is_marked = vcpu.cpl == 0 &&
+                           peek_guest(address, code, sizeof(code), Privilege::supervisor) == sizeof(code) &&
+                           code[0] == 0x0f && code[1] == 0x0b && code[2] == trap_mark;
+    if (!is_marked) {
+        raise_exception(invalid_opcode);
+        return;
+    }
+    // A copy of a site without operands in its encoding: pushf and popf in a kprobe's template.
+    Instruction instruction{};
+    instruction.kind = static_cast<SiteKind>(code[3]);
+    instruction.address = address;
+    instruction.next = address + code[4];
+    instruction.width = 8;
+    ++counters.trapped_sites[code[3]];
+    execute_site(instruction);
+}
+
+void debug_exception_taken() {
+    vcpu.debug[6] |= backend::read_debug_register(6) & 0xe00fU;
+    if (vcpu.stepping) {
+        vcpu.stepping = false;
+        vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+        vcpu.interrupt_shadow = false;
+        if ((vcpu.debug[6] & 0xfU) == 0) {
+            vcpu.debug[6] &= ~single_step;
+            return;
+        }
+        vcpu.debug[6] &= ~single_step;
+    }
+    raise_exception(debug_exception);
+}
+
+} // namespace
+
+void site_called(std::uint64_t return_address) {
+    const KnownSite* site = find_site(guest_link_address(return_address - call_bytes));
+    std::uint64_t address = return_address - call_bytes;
+    if (site == nullptr) {
+        address = return_address - absolute_call_bytes;
+        site = &site_at(address);
+    }
+    ++counters.calls[site->record.kind];
+    execute_known(*site, address);
+}
+
+void site_jumped(std::uint64_t address) {
+    const KnownSite& site = site_at(address);
+    ++counters.calls[site.record.kind];
+    execute_known(site, address);
+}
+
+void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_t fault_address) {
+    ++counters.exceptions[vector & 31U];
+    record_event(Event::trap, vcpu.registers.rip, (std::uint64_t{vector} << 32U) | error_code);
+    vcpu.instruction = vcpu.registers.rip;
+    switch (vector) {
+    case page_fault:
+        page_fault_taken(fault_address, error_code);
+        break;
+    case general_protection:
+        general_protection_taken(error_code);
+        break;
+    case segment_not_present:
+    case stack_fault:
+        if (vcpu.cpl == 3 && follow_global_table()) {
+            break;
+        }
+        raise_exception(vector, error_code);
+        break;
+    case invalid_opcode:
+        invalid_opcode_taken();
+        break;
+    case debug_exception:
+        debug_exception_taken();
+        break;
+    case breakpoint:
+    case overflow:
+        vcpu.instruction = vcpu.registers.rip - 1;
+        deliver_software_interrupt(vector);
+        break;
+    case device_not_available:
+        backend::set_task_switched((vcpu.cr0 & (cr0_ts | cr0_em)) != 0);
+        raise_exception(vector);
+        break;
+    default:
+        raise_exception(vector, error_code);
+    }
+}
+
+void system_call_taken(bool compatibility_mode) {
+    record_event(Event::syscall, vcpu.registers.rip, vcpu.registers.general[rax]);
+    enter_system_call(vcpu.registers.rip, compatibility_mode);
+}
+
+void event_taken() {
+    ++counters.events_taken;
+}
+
+namespace {
+
+// An interrupt is due, but the instruction behind sti or mov ss comes first. True: the guest has yet to do
+// it.
+bool hold_for_shadow() {
+    const std::uint64_t next = vcpu.registers.rip;
+    const KnownSite* const site = find_site(guest_link_address(next));
+    if (site != nullptr && treat_site(*site).way != Way::native) {
+        // A step would end inside the VMM: it does the instruction itself, which may be the hlt of sti; hlt.
+        vcpu.interrupt_shadow = false;
+        execute_known(*site, next);
+        return false;
+    }
+    vcpu.stepping = (vcpu.registers.rflags & flag_trap) == 0;
+    vcpu.registers.rflags |= flag_trap;
+    vcpu.events_held = true;
+    return true;
+}
+
+} // namespace
+
+void prepare_return() {
+    vcpu.events_held = false;
+    for (;;) {
+        if (exception_is_raised()) {
+            deliver_raised();
+        }
+        if (backend::take_events()) {
+            take_events();
+        }
+        if (!interrupt_is_due()) {
+            vcpu.interrupt_shadow = false;
+            break;
+        }
+        if (vcpu.interrupt_shadow) {
+            if (hold_for_shadow()) {
+                break;
+            }
+            continue;
+        }
+        deliver_due_interrupt();
+    }
+    if (!vcpu.interrupt_flag && pc.pic.interrupt_requested()) {
+        backend::request_attention();
+    }
+    if (vcpu.cpl == 3) {
+        ++counters.user_returns;
+        record_event(Event::user_return, vcpu.registers.rip, guest_flags());
+        backend::flush_entries();
+        if (vcpu.descriptors_may_differ) {
+            vcpu.descriptors_may_differ = false;
+            follow_global_table();
+        }
+    } else {
+        shadow_prepare_stack(vcpu.registers.general[rsp]);
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/guest_image.hpp"
+
+#include "frontends/x86/descriptors.hpp"
+#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/kernel_elf.hpp"
+#include "frontends/x86/machine.hpp"
+#include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/segment_registers.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/sites.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/package.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <cstring>
+
+namespace previrt {
+
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+// Below 640 KiB, as a boot loader would.
+constexpr std::uint64_t page_tables_at = 0x70000;
+constexpr std::uint64_t stack_top_at = 0x7f000;
+constexpr std::uint64_t boot_params_at = 0x80000;
+constexpr std::uint64_t command_line_at = 0x81000;
+constexpr std::uint64_t command_line_room = 0x1000;
+constexpr std::uint64_t descriptors_at = 0x82000;
+constexpr std::uint64_t low_memory_end = 0x9fc00;
+constexpr std::uint64_t high_memory = 0x100000;
+constexpr std::uint64_t identity_bytes = std::uint64_t{1} << 30U;
+
+// Where the kernel runs before it runs where it was linked.
+std::uint64_t kernel_address;
+std::uint64_t kernel_bytes;
+std::uint64_t link_delta; // link address - physical address
+
+std::uint8_t* ram_at(std::uint64_t address, std::uint64_t bytes, const char* what) {
+    std::uint8_t* const memory = physical_memory(address, bytes);
+    if (memory == nullptr) {
+        stop_guest(what, address);
+    }
+    return memory;
+}
+
+Bytes part_of(Bytes package, const PackagePart& part, const char* what) {
+    if (part.offset > package.size() || part.bytes > package.size() - part.offset) {
+        stop_guest(what, part.offset);
+    }
+    return package.subspan(part.offset, part.bytes);
+}
+
+void load_segments(const KernelElf& elf) {
+    std::uint64_t first = ~std::uint64_t{0};
+    std::uint64_t end = 0;
+    for (unsigned i = 0; i < elf.segment_count(); ++i) {
+        const LoadSegment segment = elf.segment(i);
+        if (segment.memory_bytes == 0) {
+            continue;
+        }
+        std::uint8_t* const to = segment.physical < high_memory
+                                     ? nullptr
+                                     : physical_memory(segment.physical, segment.memory_bytes);
+        if (to == nullptr) {
+            stop_guest("the kernel does not fit into the guest's memory, at", segment.physical);
+        }
+        std::memcpy(to, segment.bytes.data(), segment.bytes.size());
+        std::memset(to + segment.bytes.size(), 0, segment.memory_bytes - segment.bytes.size());
+        if (segment.physical < first) {
+            first = segment.physical;
+            link_delta = segment.address - segment.physical;
+        }
+        end = segment.physical + segment.memory_bytes > end ? segment.physical + segment.memory_bytes : end;
+    }
+    kernel_address = first;
+    kernel_bytes = end - first;
+}
+
+// The kernel's records, checked as a whole against its file, then applied to what was loaded.
+void rewrite_kernel(const KernelElf& elf) {
+    static Site sites[16384];
+    static Text text[64];
+    const std::size_t text_count = elf.code_sections(text);
+    const Bytes table = elf.section("previrt_sites").bytes;
+    const std::uint64_t table_address = elf.section("previrt_sites").address;
+    const std::size_t count = table.size() / sizeof(SiteRecord);
+    if (table.size() % sizeof(SiteRecord) != 0 || count == 0 || count > sizeof(sites) / sizeof(sites[0])) {
+        stop_guest("the kernel has no records, or too many; records:", count);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        std::memcpy(&sites[i].record, table.data() + (i * sizeof(SiteRecord)), sizeof(SiteRecord));
+        sites[i].address = table_address + (i * sizeof(SiteRecord)) +
+                           static_cast<std::uint64_t>(std::int64_t{sites[i].record.site});
+    }
+    const RecordCheck check = check_records({sites, count}, {text, text_count});
+    if (check.fault != RecordFault::none) {
+        stop_guest(describe(check.fault), sites[check.index].address);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t physical = elf.physical_of(sites[i].address);
+        const std::size_t length = sites[i].record.site_length();
+        const std::uint8_t* const code = ram_at(physical, length, "a site outside the kernel, at");
+        KnownSite known{.address = sites[i].address, .record = sites[i].record, .bytes = {}};
+        std::memcpy(known.bytes, code, length < sizeof(known.bytes) ? length : sizeof(known.bytes));
+        if (!add_site(known)) {
+            stop_guest("too many sites");
+        }
+    }
+    // A site's replacement may depend on those that follow it.
+    for (const KnownSite& site : known_sites()) {
+        const std::size_t length = site.record.site_length();
+        rewrite_site(site, {physical_memory(elf.physical_of(site.address), length), length},
+                     elf.is_copied(site.address) ? Placement::copied : Placement::fixed);
+    }
+}
+
+// Linux's boot protocol, 64-bit entry: what it must find in boot_params.
+class BootParams {
+public:
+    explicit BootParams(std::uint8_t* page) : page_(page) {}
+
+    template <typename Value>
+    void set(std::size_t offset, Value value) {
+        std::memcpy(page_ + offset, &value, sizeof(value));
+    }
+    void add_memory(std::uint64_t address, std::uint64_t bytes, std::uint32_t type) {
+        constexpr std::size_t count_at = 0x1e8;
+        constexpr std::size_t table_at = 0x2d0;
+        constexpr std::size_t entry_bytes = 20;
+        const std::size_t entry = table_at + (entry_bytes * page_[count_at]++);
+        set(entry, address);
+        set(entry + 8, bytes);
+        set(entry + 16, type);
+    }
+
+private:
+    std::uint8_t* page_;
+};
+
+std::uint64_t load_initrd(Bytes initrd) {
+    if (initrd.empty()) {
+        return 0;
+    }
+    const std::uint64_t end = backend::guest_ram_bytes();
+    const std::uint64_t room = (initrd.size() + page_bytes - 1) & ~(page_bytes - 1);
+    const std::uint64_t kernel_end = kernel_address + kernel_bytes;
+    if (room > end || end - room < kernel_end) {
+        stop_guest("the initial RAM disk does not fit into the guest's memory; its bytes:", initrd.size());
+    }
+    const std::uint64_t address = (end - room) & ~(page_bytes - 1);
+    std::memcpy(ram_at(address, initrd.size(), "no room for the initial RAM disk at"), initrd.data(),
+                initrd.size());
+    return address;
+}
+
+void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
+    constexpr std::uint32_t usable = 1;
+    constexpr std::uint32_t reserved = 2;
+    constexpr std::size_t header_at = 0x1f1;
+    constexpr std::size_t header_room = 0x290 - header_at;
+    std::uint8_t* const page = ram_at(boot_params_at, page_bytes, "no low memory at");
+    std::memset(page, 0, page_bytes);
+    BootParams params(page);
+    if (!setup_header.empty()) {
+        if (setup_header.size() > header_room) {
+            stop_guest("a setup header of a length that no kernel has:", setup_header.size());
+        }
+        std::memcpy(page + header_at, setup_header.data(), setup_header.size());
+    }
+    if (command_line.size() > command_line_room || (!command_line.empty() && command_line.back() != 0)) {
+        stop_guest("a command line that is too long; its bytes:", command_line.size());
+    }
+    std::memcpy(ram_at(command_line_at, command_line_room, "no low memory at"), command_line.data(),
+                command_line.size());
+    params.set<std::uint8_t>(0x210, 0xff); // a loader without a number of its own
+    params.set<std::uint32_t>(0x228, command_line_at);
+    params.set<std::uint32_t>(0x218, static_cast<std::uint32_t>(load_initrd(initrd)));
+    params.set<std::uint32_t>(0x21c, static_cast<std::uint32_t>(initrd.size()));
+    params.add_memory(0, low_memory_end, usable);
+    params.add_memory(low_memory_end, high_memory - low_memory_end, reserved);
+    params.add_memory(high_memory, backend::guest_ram_bytes() - high_memory, usable);
+}
+
+void write_page_tables() {
+    constexpr std::uint64_t table_flags = page_present | page_writable | page_accessed;
+    auto* const tables =
+        reinterpret_cast<std::uint64_t*>(ram_at(page_tables_at, 3 * page_bytes, "no low memory at"));
+    std::memset(tables, 0, 3 * page_bytes);
+    tables[0] = (page_tables_at + page_bytes) | table_flags;
+    tables[entries_per_table] = (page_tables_at + (2 * page_bytes)) | table_flags;
+    for (std::uint64_t i = 0; i < identity_bytes / large_page_bytes; ++i) {
+        tables[(2 * entries_per_table) + i] = (i * large_page_bytes) | table_flags | page_dirty | page_large;
+    }
+}
+
+void write_descriptors() {
+    constexpr std::uint64_t descriptors[] = {0, 0, 0x00af9b000000ffff, 0x00cf93000000ffff};
+    std::memcpy(ram_at(descriptors_at, sizeof(descriptors), "no low memory at"), descriptors,
+                sizeof(descriptors));
+    load_global_table(descriptors_at, sizeof(descriptors) - 1);
+}
+
+void start_vcpu(std::uint64_t entry) {
+    constexpr std::uint16_t code = 0x10;
+    constexpr std::uint16_t data = 0x18;
+    vcpu.cr0 = cr0_pe | cr0_et | cr0_pg;
+    vcpu.cr4 = cr4_pae;
+    vcpu.efer = efer_lme | efer_lma;
+    vcpu.cr3 = page_tables_at;
+    vcpu.debug[6] = 0xffff0ff0;
+    vcpu.debug[7] = 0x400;
+    vcpu.page_attributes = 0x0007040600070406;
+    vcpu.misc_enable = 1;
+    vcpu.xcr0 = 1;
+    vcpu.cs = code;
+    vcpu.ss = data;
+    vcpu.registers.rip = entry;
+    vcpu.registers.rflags = flag_reserved_one;
+    vcpu.registers.general[rsi] = boot_params_at;
+    vcpu.registers.general[rsp] = stack_top_at;
+    load_shadow_root();
+    write_descriptors();
+    vcpu.kernel_selector[segment_es] = data;
+    vcpu.kernel_selector[segment_ds] = data;
+    for (const unsigned segment : {segment_es, segment_ds, segment_fs, segment_gs}) {
+        backend::load_segment(segment, 0);
+    }
+}
+
+} // namespace
+
+void load_guest(std::span<const std::uint8_t> package) {
+    PackageHeader header{};
+    if (package.size() < sizeof(header)) {
+        stop_guest("there is no package; bytes:", package.size());
+    }
+    std::memcpy(&header, package.data(), sizeof(header));
+    if (std::memcmp(header.magic, package_magic, sizeof(package_magic)) != 0 ||
+        header.version != package_version || header.bytes > package.size()) {
+        stop_guest("the module is not a package of this version: pack the kernel with this previrt");
+    }
+    counters_are_wanted = (header.flags & package_print_counters) != 0;
+    package = package.first(header.bytes);
+    const KernelElf elf(part_of(package, header.kernel, "the kernel lies outside the package, at"));
+    load_segments(elf);
+    rewrite_kernel(elf);
+    write_boot_params(part_of(package, header.setup_header, "the setup header lies outside the package, at"),
+                      part_of(package, header.command_line, "the command line lies outside the package, at"),
+                      part_of(package, header.initrd, "the initial RAM disk lies outside the package, at"));
+    write_page_tables();
+    pc.start(backend::epoch_seconds(), backend::guest_ram_bytes(), backend::now());
+    start_vcpu(elf.physical_entry());
+}
+
+std::uint64_t guest_link_address(std::uint64_t address) {
+    return link_delta != 0 && address - kernel_address < kernel_bytes ? address + link_delta : address;
+}
+
+bool alias_is_wanted(std::uint64_t address) {
+    const std::uint64_t here = address + link_delta;
+    const bool in_vmm = here >= ~std::uint64_t{0} - large_page_bytes + 1;
+    if (link_delta == 0 || !in_vmm) {
+        return false;
+    }
+    return shadow_add_alias(address & ~(large_page_bytes - 1));
+}
+
+} // namespace previrt

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace previrt {
+
+// Puts the packed kernel into the guest's RAM, rewritten, with what a boot loader leaves beside it, and sets
+// the Vcpu to its first instruction. A bad package is refused with a message.
+void load_guest(std::span<const std::uint8_t> package);
+
+// Linux first runs at physical addresses: the address that code at `address` was linked for.
+std::uint64_t guest_link_address(std::uint64_t address);
+
+// Code that runs at its physical address reaches the VMM that much lower: is this fault's address there, and
+// was the VMM mapped to it?
+bool alias_is_wanted(std::uint64_t address);
+
+} // namespace previrt

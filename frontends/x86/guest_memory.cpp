@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/guest_memory.hpp"
+
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/page_walk.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace previrt {
+
+std::uint8_t* physical_memory(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t size = backend::guest_ram_bytes();
+    return address < size && bytes <= size - address ? backend::guest_ram() + address : nullptr;
+}
+
+namespace {
+
+std::size_t bytes_in_page(std::uint64_t address, std::size_t bytes) {
+    return std::min<std::size_t>(bytes, page_bytes - (address & (page_bytes - 1)));
+}
+
+std::uint8_t* page_memory(const PageWalk& walk, std::size_t bytes) {
+    std::uint8_t* const memory = physical_memory(walk.physical, bytes);
+    if (memory == nullptr) {
+        stop_guest("an access outside RAM that no device claims, at", walk.physical);
+    }
+    return memory;
+}
+
+// Both pages are walked before a byte moves.
+bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (&walks)[2]) {
+    const std::size_t first = bytes_in_page(address, bytes);
+    for (unsigned part = 0; part < (first < bytes ? 2U : 1U); ++part) {
+        const std::uint64_t where = part == 0 ? address : address + first;
+        if (!is_canonical(where)) {
+            raise_exception(general_protection, 0);
+            return false;
+        }
+        walks[part] = walk_page(where, access);
+        if (walks[part].faults) {
+            raise_page_fault(where, walks[part].error_code);
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege privilege) {
+    PageWalk walks[2];
+    if (!prepare(address, bytes, {.user = privilege == Privilege::user}, walks)) {
+        return false;
+    }
+    const std::size_t first = bytes_in_page(address, bytes);
+    mark_accessed(walks[0], false);
+    std::memcpy(to, page_memory(walks[0], first), first);
+    if (first < bytes) {
+        mark_accessed(walks[1], false);
+        std::memcpy(static_cast<std::uint8_t*>(to) + first, page_memory(walks[1], bytes - first),
+                    bytes - first);
+    }
+    return true;
+}
+
+bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Privilege privilege) {
+    PageWalk walks[2];
+    if (!prepare(address, bytes, {.write = true, .user = privilege == Privilege::user}, walks)) {
+        return false;
+    }
+    const std::size_t first = bytes_in_page(address, bytes);
+    mark_accessed(walks[0], true);
+    std::memcpy(page_memory(walks[0], first), from, first);
+    if (first < bytes) {
+        mark_accessed(walks[1], true);
+        std::memcpy(page_memory(walks[1], bytes - first), static_cast<const std::uint8_t*>(from) + first,
+                    bytes - first);
+    }
+    return true;
+}
+
+bool may_write_guest(std::uint64_t address, std::size_t bytes, Privilege privilege) {
+    PageWalk walks[2];
+    return prepare(address, bytes, {.write = true, .user = privilege == Privilege::user}, walks);
+}
+
+std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege) {
+    std::size_t done = 0;
+    while (done < bytes && is_canonical(address + done)) {
+        const PageWalk walk = walk_page(address + done, {.user = privilege == Privilege::user});
+        const std::size_t part = bytes_in_page(address + done, bytes - done);
+        const std::uint8_t* const memory = walk.faults ? nullptr : physical_memory(walk.physical, part);
+        if (memory == nullptr) {
+            break;
+        }
+        std::memcpy(to + done, memory, part);
+        done += part;
+    }
+    return done;
+}
+
+} // namespace previrt

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/machine.hpp"
+
+#include "frontends/x86/exceptions.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/package.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+Pc pc;
+
+namespace {
+
+std::optional<std::uint64_t> timer_set_for;
+
+void set_timer(std::uint64_t now) {
+    const std::optional<std::uint64_t> next = pc.next_event(now);
+    if (next != timer_set_for) {
+        timer_set_for = next;
+        backend::set_timer(next);
+    }
+}
+
+} // namespace
+
+void take_events() {
+    while (pc.uart.can_receive()) {
+        const std::optional<std::uint8_t> character = backend::read_console();
+        if (!character) {
+            break;
+        }
+        pc.uart.receive(*character);
+    }
+    flush_console();
+    const std::uint64_t now = backend::now();
+    if (timer_set_for && *timer_set_for <= now) {
+        timer_set_for.reset();
+    }
+    pc.advance(now);
+    set_timer(now);
+    if (pc.request == Request::reset) {
+        end_guest(end_rebooted);
+    }
+}
+
+bool interrupt_is_due() {
+    return vcpu.interrupt_flag && pc.pic.interrupt_requested();
+}
+
+void deliver_due_interrupt() {
+    const std::uint8_t vector = pc.pic.acknowledge();
+    record_event(Event::interrupt, vcpu.registers.rip, vector);
+    deliver_interrupt(vector);
+}
+
+void halt() {
+    if (!vcpu.interrupt_flag) {
+        end_guest(end_powered_off); // nothing can wake it
+    }
+    take_events();
+    while (!pc.pic.interrupt_requested()) {
+        backend::idle();
+        backend::take_events();
+        take_events();
+    }
+}
+
+void flush_console() {
+    char text[64];
+    std::size_t length = 0;
+    while (const std::optional<std::uint8_t> character = pc.uart.take_transmitted()) {
+        text[length++] = static_cast<char>(*character);
+        if (length == sizeof(text)) {
+            backend::write_console({text, length});
+            length = 0;
+        }
+    }
+    if (length != 0) {
+        backend::write_console({text, length});
+    }
+    pc.update_lines();
+}
+
+} // namespace previrt

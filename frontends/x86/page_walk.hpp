@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "frontends/x86/page_entry.hpp"
+
+#include <cstdint>
+
+namespace previrt {
+
+struct Access {
+    bool write = false;
+    bool user = false;
+    bool fetch = false;
+};
+
+// The way from CR3 to a page through the guest's own tables.
+struct PageWalk {
+    bool faults;
+    std::uint32_t error_code;       // of the page fault
+    unsigned leaf_level;            // 1, or 2 for a large page
+    std::uint64_t entry[5];         // by level; valid from 4 down to where the walk ended
+    std::uint64_t entry_address[5]; // guest-physical
+    std::uint64_t physical;         // of the byte asked for
+    bool user;                      // the page is open to user mode
+};
+
+PageWalk walk_page(std::uint64_t address, Access access);
+
+// Sets the accessed bits along the way, and the dirty bit for a write, as the processor does.
+void mark_accessed(PageWalk& walk, bool write);
+
+} // namespace previrt

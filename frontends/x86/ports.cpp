@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/ports.hpp"
+
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/machine.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+namespace {
+
+// The byte that Linux's delay and firmware's progress go to: neither needs the devices brought up to date.
+constexpr std::uint16_t post_port = 0x80;
+
+std::uint32_t read_port(std::uint16_t port, unsigned width) {
+    const std::optional<std::uint32_t> value = pc.read(port, width, backend::now());
+    if (!value) {
+        stop_guest("a read of a port that is not modelled:", port);
+    }
+    return *value;
+}
+
+void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
+    if (!pc.write(port, width, value, backend::now())) {
+        stop_guest("a write to a port that is not modelled:", port);
+    }
+    if (port != post_port) {
+        take_events();
+    }
+}
+
+// User mode needs IOPL or the permission bitmap of the task state.
+bool port_is_allowed(std::uint16_t port, unsigned width) {
+    if (vcpu.cpl <= vcpu.system_flags >> 12U) {
+        return true;
+    }
+    constexpr std::uint64_t bitmap_base = 0x66;
+    std::uint16_t base = 0;
+    if (!vcpu.task.present || vcpu.task.limit < bitmap_base + 1 ||
+        !read_guest(vcpu.task.base + bitmap_base, base)) {
+        return false;
+    }
+    const std::uint32_t offset = base + (port / 8U);
+    std::uint16_t bits = 0;
+    if (offset + 1 > vcpu.task.limit || !read_guest(vcpu.task.base + offset, bits)) {
+        return false;
+    }
+    const unsigned mask = (1U << width) - 1;
+    return ((bits >> (port % 8U)) & mask) == 0;
+}
+
+constexpr std::uint64_t width_mask(unsigned width) {
+    return (std::uint64_t{1} << (8 * width)) - 1;
+}
+
+void execute_string(const Instruction& instruction, std::uint16_t port) {
+    auto& general = vcpu.registers.general;
+    if (instruction.repeats && general[rcx] == 0) {
+        return;
+    }
+    const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
+    const bool is_input = instruction.kind == SiteKind::ins;
+    std::uint64_t& index = general[is_input ? rdi : rsi];
+    std::uint32_t value = 0;
+    if (is_input) {
+        // Asked for first: an element that the device has given must not be lost to a page fault.
+        if (!may_write_guest(index, instruction.width, privilege)) {
+            return;
+        }
+        value = read_port(port, instruction.width);
+        if (!write_guest(index, &value, instruction.width, privilege)) {
+            return;
+        }
+    } else {
+        if (!read_guest(index, &value, instruction.width, privilege)) {
+            return;
+        }
+        write_port(port, instruction.width, value);
+    }
+    index += (vcpu.registers.rflags & flag_direction) != 0 ? 0 - std::uint64_t{instruction.width}
+                                                           : std::uint64_t{instruction.width};
+    if (instruction.repeats && --general[rcx] != 0) {
+        vcpu.registers.rip = instruction.address;
+    }
+}
+
+} // namespace
+
+void execute_port(const Instruction& instruction) {
+    auto& general = vcpu.registers.general;
+    const bool is_string = instruction.kind == SiteKind::ins || instruction.kind == SiteKind::outs;
+    const bool in_dx = is_string || (instruction.opcode & 8U) != 0;
+    const std::uint16_t port = in_dx ? static_cast<std::uint16_t>(general[rdx])
+                                     : static_cast<std::uint16_t>(instruction.immediate & 0xffU);
+    if (!port_is_allowed(port, instruction.width)) {
+        if (!exception_is_raised()) {
+            raise_exception(general_protection, 0);
+        }
+        return;
+    }
+    if (is_string) {
+        execute_string(instruction, port);
+    } else if (instruction.kind == SiteKind::in) {
+        const std::uint32_t value = read_port(port, instruction.width);
+        // A 32-bit write to EAX clears the upper half of RAX.
+        general[rax] = instruction.width == 4 ? value
+                                              : (general[rax] & ~width_mask(instruction.width)) |
+                                                    (value & width_mask(instruction.width));
+    } else {
+        write_port(port, instruction.width,
+                   static_cast<std::uint32_t>(general[rax] & width_mask(instruction.width)));
+    }
+}
+
+} // namespace previrt

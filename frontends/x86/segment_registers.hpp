@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace previrt {
+
+enum : std::uint8_t { segment_es, segment_cs, segment_ss, segment_ds, segment_fs, segment_gs };
+
+// The real register: it holds the guest's selector, but for CS and SS.
+inline std::uint16_t read_segment(unsigned segment) {
+    std::uint16_t selector = 0;
+    switch (segment) {
+    case segment_es:
+        asm volatile("mov %%es, %0" : "=r"(selector));
+        break;
+    case segment_ds:
+        asm volatile("mov %%ds, %0" : "=r"(selector));
+        break;
+    case segment_fs:
+        asm volatile("mov %%fs, %0" : "=r"(selector));
+        break;
+    case segment_gs:
+        asm volatile("mov %%gs, %0" : "=r"(selector));
+        break;
+    default:
+        break;
+    }
+    return selector;
+}
+
+} // namespace previrt

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/sites.hpp"
+
+#include "frontends/x86/control_registers.hpp"
+#include "frontends/x86/cpuid.hpp"
+#include "frontends/x86/descriptors.hpp"
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/flags.hpp"
+#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/machine.hpp"
+#include "frontends/x86/msr.hpp"
+#include "frontends/x86/page_table_writes.hpp"
+#include "frontends/x86/ports.hpp"
+#include "frontends/x86/privilege.hpp"
+#include "frontends/x86/segment_registers.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/transfer.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <cstring>
+
+namespace previrt {
+
+namespace {
+
+std::uint64_t& general(unsigned number) {
+    return vcpu.registers.general[number];
+}
+
+void set_general(unsigned number, std::uint64_t value, unsigned width) {
+    std::uint64_t& reg = general(number);
+    switch (width) {
+    case 2:
+        reg = (reg & ~std::uint64_t{0xffff}) | (value & 0xffffU);
+        break;
+    case 4:
+        reg = value & 0xffffffffU;
+        break;
+    default:
+        reg = value;
+    }
+}
+
+bool push(std::uint64_t value, unsigned width) {
+    const std::uint64_t stack = general(rsp) - width;
+    if (!write_guest(stack, &value, width)) {
+        return false;
+    }
+    general(rsp) = stack;
+    return true;
+}
+
+bool pop(std::uint64_t& value, unsigned width) {
+    value = 0;
+    if (!read_guest(general(rsp), &value, width)) {
+        return false;
+    }
+    general(rsp) += width;
+    return true;
+}
+
+// The 16-bit register or memory operand of lldt, ltr, lmsw, verr, mov to a segment register and kin.
+bool read_selector(const Instruction& instruction, std::uint16_t& selector) {
+    if (instruction.operand_is_memory) {
+        return read_guest(instruction.effective, selector);
+    }
+    selector = static_cast<std::uint16_t>(general(instruction.rm));
+    return true;
+}
+
+// sldt, str, smsw, mov from a segment register: memory gets 16 bits whatever the operand size is.
+void write_small(const Instruction& instruction, std::uint64_t value) {
+    if (instruction.operand_is_memory) {
+        const auto low = static_cast<std::uint16_t>(value);
+        (void)write_guest(instruction.effective, low);
+    } else {
+        set_general(instruction.rm, value, instruction.width);
+    }
+}
+
+void load_table(const Instruction& instruction, bool is_global) {
+    struct [[gnu::packed]] {
+        std::uint16_t limit;
+        std::uint64_t base;
+    } operand{};
+    static_assert(sizeof(operand) == 10);
+    if (!read_guest(instruction.effective, &operand, sizeof(operand))) {
+        return;
+    }
+    if (!is_canonical(operand.base)) {
+        raise_exception(general_protection, 0);
+    } else if (is_global) {
+        load_global_table(operand.base, operand.limit);
+    } else {
+        vcpu.idt = {.base = operand.base, .limit = operand.limit};
+    }
+}
+
+void store_table(const Instruction& instruction, const DescriptorTable& table) {
+    std::uint8_t operand[10];
+    std::memcpy(operand, &table.limit, 2);
+    std::memcpy(operand + 2, &table.base, 8);
+    (void)write_guest(instruction.effective, operand, sizeof(operand));
+}
+
+void write_flags(std::uint64_t value, unsigned width) {
+    std::uint64_t which = arithmetic_flags | flag_trap | flag_nested_task;
+    if (width == 8) {
+        which |= flag_alignment | flag_identification;
+    }
+    if (vcpu.cpl == 0) {
+        which |= flag_iopl;
+    }
+    if (vcpu.cpl <= vcpu.system_flags >> 12U) {
+        which |= flag_interrupt;
+    }
+    load_flags(value, which);
+}
+
+void read_segment_register(const Instruction& instruction) {
+    const unsigned segment = instruction.reg & 7U;
+    if (segment > segment_gs) {
+        raise_exception(invalid_opcode);
+    } else {
+        write_small(instruction, guest_selector(segment));
+    }
+}
+
+void load_segment_register(unsigned segment, std::uint16_t selector) {
+    if (segment == segment_cs || segment > segment_gs) {
+        raise_exception(invalid_opcode);
+    } else if (segment == segment_ss) {
+        if (load_stack_segment(selector)) {
+            vcpu.interrupt_shadow = true;
+        }
+    } else {
+        load_data_segment(segment, selector);
+    }
+}
+
+void load_far(const Instruction& instruction) {
+    std::uint64_t offset = 0;
+    std::uint16_t selector = 0;
+    if (!read_guest(instruction.effective, &offset, instruction.width) ||
+        !read_guest(instruction.effective + instruction.width, selector)) {
+        return;
+    }
+    const unsigned segment = instruction.opcode & 7U; // 0f b2 ss, b4 fs, b5 gs
+    load_segment_register(segment, selector);
+    if (!exception_is_raised()) {
+        set_general(instruction.reg, offset, instruction.width);
+    }
+}
+
+void jump_far(const Instruction& instruction, bool is_call) {
+    std::uint64_t offset = 0;
+    std::uint16_t selector = 0;
+    if (!read_guest(instruction.effective, &offset, instruction.width) ||
+        !read_guest(instruction.effective + instruction.width, selector)) {
+        return;
+    }
+    const std::uint64_t old_cs = vcpu.cs;
+    const std::uint64_t old_stack = general(rsp);
+    far_jump(selector, offset);
+    if (is_call && !exception_is_raised() &&
+        !(push(old_cs, instruction.width) && push(instruction.next, instruction.width))) {
+        general(rsp) = old_stack;
+        vcpu.cs = old_cs;
+    }
+}
+
+void set_zero(bool set) {
+    vcpu.registers.rflags =
+        (vcpu.registers.rflags & ~std::uint64_t{flag_zero}) | (set ? std::uint64_t{flag_zero} : 0);
+}
+
+void check_segment(const Instruction& instruction) {
+    std::uint16_t selector = 0;
+    if (!read_selector(instruction, selector)) {
+        return;
+    }
+    std::optional<std::uint32_t> value;
+    switch (instruction.kind) {
+    case SiteKind::lar:
+        value = access_rights(selector);
+        break;
+    case SiteKind::lsl:
+        value = segment_limit(selector);
+        break;
+    case SiteKind::verr:
+        set_zero(may_read_segment(selector));
+        return;
+    default:
+        set_zero(may_write_segment(selector));
+        return;
+    }
+    if (exception_is_raised()) {
+        return;
+    }
+    set_zero(value.has_value());
+    if (value) {
+        set_general(instruction.reg, *value, instruction.width);
+    }
+}
+
+void read_or_write_msr(const Instruction& instruction) {
+    const auto number = static_cast<std::uint32_t>(general(rcx));
+    if (instruction.kind == SiteKind::rdmsr) {
+        const std::optional<std::uint64_t> value = read_msr(number);
+        if (value) {
+            general(rax) = *value & 0xffffffffU;
+            general(rdx) = *value >> 32U;
+            return;
+        }
+    } else if (write_msr(number, (general(rax) & 0xffffffffU) | (general(rdx) << 32U))) {
+        return;
+    }
+    raise_exception(general_protection, 0);
+}
+
+void read_or_write_base(const Instruction& instruction) {
+    if ((vcpu.cr4 & cr4_fsgsbase) == 0) {
+        raise_exception(invalid_opcode);
+        return;
+    }
+    const bool is_gs = instruction.kind == SiteKind::rdgsbase || instruction.kind == SiteKind::wrgsbase;
+    const bool user = vcpu.gs_exchanged != 0;
+    if (instruction.kind == SiteKind::rdfsbase || instruction.kind == SiteKind::rdgsbase) {
+        set_general(instruction.rm, is_gs ? backend::read_gs_base(user) : backend::read_fs_base(),
+                    instruction.width);
+        return;
+    }
+    const std::uint64_t base =
+        instruction.width == 8 ? general(instruction.rm) : general(instruction.rm) & 0xffffffffU;
+    if (!is_canonical(base)) {
+        raise_exception(general_protection, 0);
+    } else if (is_gs) {
+        backend::write_gs_base(user, base);
+    } else {
+        backend::write_fs_base(base);
+    }
+}
+
+void identify() {
+    const backend::CpuidLeaf leaf =
+        guest_cpuid(static_cast<std::uint32_t>(general(rax)), static_cast<std::uint32_t>(general(rcx)));
+    general(rax) = leaf.eax;
+    general(rbx) = leaf.ebx;
+    general(rcx) = leaf.ecx;
+    general(rdx) = leaf.edx;
+}
+
+std::uint64_t read_control(unsigned number, bool& exists) {
+    exists = true;
+    switch (number) {
+    case 0:
+        return vcpu.cr0;
+    case 2:
+        return vcpu.cr2;
+    case 3:
+        return vcpu.cr3;
+    case 4:
+        return vcpu.cr4;
+    case 8:
+        return vcpu.cr8;
+    default:
+        exists = false;
+        return 0;
+    }
+}
+
+void move_control(const Instruction& instruction) {
+    if (instruction.kind == SiteKind::mov_to_control) {
+        write_control_register(instruction.reg, general(instruction.rm));
+        return;
+    }
+    bool exists = false;
+    const std::uint64_t value = read_control(instruction.reg, exists);
+    if (!exists) {
+        raise_exception(invalid_opcode);
+        return;
+    }
+    general(instruction.rm) = value;
+}
+
+void move_debug(const Instruction& instruction) {
+    if (instruction.kind == SiteKind::mov_to_debug) {
+        write_debug_register(instruction.reg, general(instruction.rm));
+        return;
+    }
+    unsigned number = instruction.reg;
+    if (number == 4 || number == 5) {
+        if ((vcpu.cr4 & cr4_de) != 0) {
+            raise_exception(invalid_opcode);
+            return;
+        }
+        number += 2;
+    }
+    general(instruction.rm) = vcpu.debug[number & 7U];
+}
+
+void execute_privileged(const Instruction& instruction) {
+    switch (instruction.kind) {
+    case SiteKind::hlt:
+        halt();
+        break;
+    case SiteKind::iret:
+        return_from_interrupt(instruction.width);
+        break;
+    case SiteKind::sysret:
+        return_from_system_call(instruction.width);
+        break;
+    case SiteKind::lret:
+        far_return(instruction.width, instruction.opcode == 0xca ? instruction.immediate : 0);
+        break;
+    case SiteKind::ljmp:
+    case SiteKind::lcall:
+        jump_far(instruction, instruction.kind == SiteKind::lcall);
+        break;
+    case SiteKind::swapgs:
+        exchange_gs_bases();
+        break;
+    case SiteKind::mov_from_control:
+    case SiteKind::mov_to_control:
+        move_control(instruction);
+        break;
+    case SiteKind::mov_from_debug:
+    case SiteKind::mov_to_debug:
+        move_debug(instruction);
+        break;
+    case SiteKind::clts:
+        write_control_register(0, vcpu.cr0 & ~std::uint64_t{cr0_ts});
+        break;
+    case SiteKind::lmsw: {
+        std::uint16_t value = 0;
+        if (read_selector(instruction, value)) {
+            // PE can be set by it and not cleared.
+            write_control_register(0, (vcpu.cr0 & ~std::uint64_t{0xe}) | (value & 0xfU));
+        }
+        break;
+    }
+    case SiteKind::lgdt:
+    case SiteKind::lidt:
+        load_table(instruction, instruction.kind == SiteKind::lgdt);
+        break;
+    case SiteKind::lldt:
+    case SiteKind::ltr: {
+        std::uint16_t selector = 0;
+        if (read_selector(instruction, selector)) {
+            (void)(instruction.kind == SiteKind::lldt ? load_local_table(selector)
+                                                      : load_task_register(selector));
+        }
+        break;
+    }
+    case SiteKind::rdmsr:
+    case SiteKind::wrmsr:
+        read_or_write_msr(instruction);
+        break;
+    case SiteKind::xsetbv:
+        write_extended_control(static_cast<std::uint32_t>(general(rcx)),
+                               (general(rax) & 0xffffffffU) | (general(rdx) << 32U));
+        break;
+    case SiteKind::invlpg:
+        shadow_invalidate(instruction.effective);
+        break;
+    case SiteKind::invd:
+    case SiteKind::wbinvd:
+    case SiteKind::wbnoinvd: // RAM is coherent, and no device of the guest's reads it past the caches
+        break;
+    case SiteKind::page_table_write:
+    case SiteKind::page_table_exchange:
+    case SiteKind::page_table_compare_exchange:
+    case SiteKind::page_table_test_and_clear_bit:
+    case SiteKind::page_table_clear_bit:
+        execute_page_table_access(instruction);
+        break;
+    case SiteKind::announce_sites:
+        take_announced_sites(general(rdi), general(rsi));
+        break;
+    default:
+        // Hidden by CPUID: on a processor without the feature it is an invalid opcode.
+        raise_exception(invalid_opcode);
+    }
+}
+
+// What level 3 may do as well.
+bool execute_unprivileged(const Instruction& instruction) {
+    std::uint64_t value = 0;
+    switch (instruction.kind) {
+    case SiteKind::cli:
+    case SiteKind::sti:
+        if (vcpu.cpl > vcpu.system_flags >> 12U) {
+            raise_exception(general_protection, 0);
+        } else if (instruction.kind == SiteKind::cli) {
+            vcpu.interrupt_flag = false;
+        } else {
+            vcpu.interrupt_shadow = !vcpu.interrupt_flag;
+            vcpu.interrupt_flag = true;
+        }
+        return true;
+    case SiteKind::pushf:
+        (void)push(guest_flags() & ~std::uint64_t{flag_resume}, instruction.width);
+        return true;
+    case SiteKind::popf:
+        if (pop(value, instruction.width)) {
+            write_flags(value, instruction.width);
+        }
+        return true;
+    case SiteKind::int_n:
+        deliver_software_interrupt(static_cast<std::uint8_t>(instruction.immediate));
+        return true;
+    case SiteKind::in:
+    case SiteKind::out:
+    case SiteKind::ins:
+    case SiteKind::outs:
+        execute_port(instruction);
+        return true;
+    case SiteKind::smsw:
+        write_small(instruction, vcpu.cr0);
+        return true;
+    case SiteKind::sldt:
+        write_small(instruction, vcpu.ldt.selector);
+        return true;
+    case SiteKind::str:
+        write_small(instruction, vcpu.task.selector);
+        return true;
+    case SiteKind::sgdt:
+        store_table(instruction, vcpu.gdt);
+        return true;
+    case SiteKind::sidt:
+        store_table(instruction, vcpu.idt);
+        return true;
+    case SiteKind::mov_from_segment:
+        read_segment_register(instruction);
+        return true;
+    case SiteKind::mov_to_segment: {
+        std::uint16_t selector = 0;
+        if (read_selector(instruction, selector)) {
+            load_segment_register(instruction.reg & 7U, selector);
+        }
+        return true;
+    }
+    case SiteKind::push_segment:
+        (void)push(guest_selector((instruction.opcode & 8U) != 0 ? segment_gs : segment_fs),
+                   instruction.width);
+        return true;
+    case SiteKind::pop_segment: {
+        const std::uint64_t stack = general(rsp);
+        if (pop(value, instruction.width)) {
+            load_segment_register((instruction.opcode & 8U) != 0 ? segment_gs : segment_fs,
+                                  static_cast<std::uint16_t>(value));
+            if (exception_is_raised()) {
+                general(rsp) = stack;
+            }
+        }
+        return true;
+    }
+    case SiteKind::load_far_pointer:
+        load_far(instruction);
+        return true;
+    case SiteKind::lar:
+    case SiteKind::lsl:
+    case SiteKind::verr:
+    case SiteKind::verw:
+        check_segment(instruction);
+        return true;
+    case SiteKind::rdfsbase:
+    case SiteKind::rdgsbase:
+    case SiteKind::wrfsbase:
+    case SiteKind::wrgsbase:
+        read_or_write_base(instruction);
+        return true;
+    case SiteKind::cpuid:
+        identify();
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+void execute_site(const Instruction& instruction) {
+    vcpu.instruction = instruction.address;
+    vcpu.registers.rip = instruction.next;
+    if (!execute_unprivileged(instruction)) {
+        if (vcpu.cpl == 0) {
+            execute_privileged(instruction);
+        } else {
+            raise_exception(general_protection, 0);
+        }
+    }
+    if (exception_is_raised()) {
+        vcpu.registers.rip = instruction.address;
+    }
+}
+
+} // namespace previrt

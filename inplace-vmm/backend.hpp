@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+// What a back-end provides. One image holds one back-end, so the linker binds these: no call is virtual.
+namespace previrt::backend {
+
+// ---- memory
+
+// The guest's RAM, as the VMM sees it: guest-physical address 0 is at the start.
+std::uint8_t* guest_ram();
+std::uint64_t guest_ram_bytes();
+// What a page-table entry says to reach a frame of guest RAM.
+std::uint64_t machine_frame(std::uint64_t guest_frame);
+
+// ---- shadow page tables: frames of a pool, by number
+
+using TableNumber = std::uint32_t;
+
+std::uint32_t table_count();
+std::uint64_t table_machine_frame(TableNumber table);
+// The VMM's copy, always up to date. It is what the hypervisor gets when the table is published; from then on
+// write_entry keeps both.
+std::uint64_t* table_entries(TableNumber table);
+void publish_table(TableNumber table);
+void retire_table(TableNumber table); // no entry and no root names it any more
+void write_entry(TableNumber table, unsigned index, std::uint64_t entry); // queued for the hypervisor
+void flush_entries();
+// The table in this machine frame; ~0: none of the pool.
+TableNumber table_at(std::uint64_t machine_frame);
+// A root is a pair: what the guest's kernel sees and what its user mode sees.
+void pin_root(TableNumber kernel, TableNumber user);
+void unpin_root(TableNumber kernel, TableNumber user);
+void load_root(TableNumber kernel, TableNumber user);
+void invalidate_page(std::uint64_t address);
+void invalidate_all();
+// Entries by which a kernel root holds the VMM: at level 4 for its map and for slot 511, at level 3 and 2 for
+// the last entry of the tables above it. 0 where the back-end needs none.
+std::uint64_t map_entry();
+unsigned map_slot();
+std::uint64_t vmm_entry(unsigned level);
+bool slot_is_reserved(unsigned root_index); // the hypervisor's own
+
+// ---- processor state that the real processor holds for the guest
+
+// What a rewritten site calls when nothing quicker fits; and where the address of such an entry is stored,
+// below 2 GiB or in the last 2 GiB, for an indirect call.
+std::uint64_t general_site_entry();
+std::uint64_t entry_pointer(std::uint64_t entry);
+// Where the interrupt flag lives while the guest runs, one byte: 1 is "disabled".
+std::uint64_t interrupt_cell();
+std::uint64_t read_fs_base();
+void write_fs_base(std::uint64_t base);
+// The base that is active in kernel mode, and the one that becomes active in user mode.
+std::uint64_t read_gs_base(bool user);
+void write_gs_base(bool user, std::uint64_t base);
+void load_segment(unsigned segment, std::uint16_t selector); // es ds fs gs: 0 3 4 5
+void load_user_gs(std::uint16_t selector);
+// The real GDT and LDT follow the guest's. False: the entry was so already.
+bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor);
+unsigned descriptor_count(bool local);                       // how many there can be
+unsigned descriptors_written(bool local);                    // past the last that was ever set
+void load_local_table(std::uint64_t base, unsigned entries); // 0 entries: none
+void set_task_switched(bool set);
+// What of CR4 changes the processor for the guest: time-stamp disable, FS and GS base instructions, XSAVE.
+void set_extensions(std::uint64_t cr4);
+void write_debug_register(unsigned number, std::uint64_t value);
+std::uint64_t read_debug_register(unsigned number);
+void write_xcr0(std::uint64_t value);
+
+// ---- time and events
+
+struct CpuidLeaf {
+    std::uint32_t eax;
+    std::uint32_t ebx;
+    std::uint32_t ecx;
+    std::uint32_t edx;
+};
+CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
+
+std::uint64_t now();           // nanoseconds, monotonic
+std::uint64_t epoch_seconds(); // at now() == 0
+void set_timer(std::optional<std::uint64_t> when);
+void idle(); // until an event may have come
+// Something asynchronous has come since: clears the note of it.
+bool take_events();
+// Makes the guest come back as soon as it enables interrupts.
+void request_attention();
+
+// ---- console and end
+
+void write_console(std::string_view text);
+std::optional<std::uint8_t> read_console();
+[[noreturn]] void power_off();
+[[noreturn]] void reboot();
+[[noreturn]] void crash();
+
+} // namespace previrt::backend

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the compiler calls by itself; there is no libc beneath.
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+void* memcpy(void* to, const void* from, std::size_t bytes) {
+    void* const result = to;
+    std::size_t words = bytes / 8;
+    bytes %= 8;
+    asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+    return result;
+}
+
+void* memset(void* to, int value, std::size_t bytes) {
+    void* const result = to;
+    const std::uint64_t word = std::uint64_t{static_cast<std::uint8_t>(value)} * 0x0101010101010101;
+    std::size_t words = bytes / 8;
+    bytes %= 8;
+    asm volatile("rep stosq" : "+D"(to), "+c"(words) : "a"(word) : "memory");
+    asm volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(word) : "memory");
+    return result;
+}
+
+void* memmove(void* to, const void* from, std::size_t bytes) {
+    auto* const target = static_cast<unsigned char*>(to);
+    const auto* const source = static_cast<const unsigned char*>(from);
+    if (target <= source || target >= source + bytes) {
+        return memcpy(to, from, bytes);
+    }
+    for (std::size_t i = bytes; i > 0; --i) {
+        target[i - 1] = source[i - 1];
+    }
+    return to;
+}
+
+int memcmp(const void* left, const void* right, std::size_t bytes) {
+    const auto* const a = static_cast<const unsigned char*>(left);
+    const auto* const b = static_cast<const unsigned char*>(right);
+    for (std::size_t i = 0; i < bytes; ++i) {
+        if (a[i] != b[i]) {
+            return a[i] < b[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+std::size_t strlen(const char* text) {
+    std::size_t length = 0;
+    while (text[length] != '\0') {
+        ++length;
+    }
+    return length;
+}
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "inplace-vmm/rewriter.hpp"
+
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <cstring>
+#include <optional>
+
+namespace previrt {
+
+namespace {
+
+// As the manual recommends.
+constexpr std::uint8_t long_nops[][9] = {
+    {0x90},
+    {0x66, 0x90},
+    {0x0f, 0x1f, 0x00},
+    {0x0f, 0x1f, 0x40, 0x00},
+    {0x0f, 0x1f, 0x44, 0x00, 0x00},
+    {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+    {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+    {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+};
+constexpr std::size_t longest_nop = sizeof(long_nops) / sizeof(long_nops[0]);
+
+class Emitter {
+public:
+    Emitter(std::uint8_t* code, std::size_t room) : code_(code), room_(room) {}
+
+    [[nodiscard]] std::size_t left() const { return room_ - done_; }
+    void byte(unsigned value) {
+        if (done_ == room_) {
+            stop_guest("a replacement is longer than its site");
+        }
+        code_[done_++] = static_cast<std::uint8_t>(value);
+    }
+    void word(std::uint64_t value) {
+        for (unsigned i = 0; i < 4; ++i) {
+            byte(static_cast<unsigned>(value >> (8 * i)) & 0xffU);
+        }
+    }
+    void fill() {
+        while (left() > 0) {
+            const std::size_t length = left() < longest_nop ? left() : longest_nop;
+            for (std::size_t i = 0; i < length; ++i) {
+                byte(long_nops[length - 1][i]);
+            }
+        }
+    }
+
+private:
+    std::uint8_t* code_;
+    std::size_t room_;
+    std::size_t done_ = 0;
+};
+
+Trampolines trampolines;
+std::size_t trampolines_used;
+
+// mov from abs32 to a register, 4 or 8 bytes wide: what the instruction would have read. RAX..R15.
+bool emit_load(Emitter& emit, const void* from, unsigned destination, bool wide) {
+    const std::size_t length = wide || destination >= 8 ? 8 : 7;
+    if (emit.left() < length) {
+        return false;
+    }
+    if (length == 8) {
+        emit.byte(0x40U | (wide ? 8U : 0U) | (destination >= 8 ? 4U : 0U));
+    }
+    emit.byte(0x8b);
+    emit.byte(0x04U | ((destination & 7U) << 3U));
+    emit.byte(0x25);
+    emit.word(reinterpret_cast<std::uint64_t>(from));
+    return true;
+}
+
+const void* readable_register(const SiteRecord& record) {
+    const unsigned number = record.operand >> 4U;
+    switch (static_cast<SiteKind>(record.kind)) {
+    case SiteKind::mov_from_control:
+        switch (number) {
+        case 0:
+            return &vcpu.cr0;
+        case 2:
+            return &vcpu.cr2;
+        case 3:
+            return &vcpu.cr3;
+        case 4:
+            return &vcpu.cr4;
+        case 8:
+            return &vcpu.cr8;
+        default:
+            return nullptr;
+        }
+    case SiteKind::mov_from_segment: {
+        constexpr unsigned cs = 1;
+        constexpr unsigned ss = 2;
+        if (number != cs && number != ss) {
+            return nullptr;
+        }
+        return number == cs ? &vcpu.cs : &vcpu.ss;
+    }
+    default:
+        return nullptr;
+    }
+}
+
+bool emit_inline(Emitter& emit, const SiteRecord& record) {
+    if (static_cast<SiteKind>(record.kind) == SiteKind::cli) {
+        if (emit.left() < 8) {
+            return false;
+        }
+        emit.byte(0xc6); // movb $1, abs32
+        emit.byte(0x04);
+        emit.byte(0x25);
+        emit.word(backend::interrupt_cell());
+        emit.byte(1);
+        return true;
+    }
+    const void* const from = readable_register(record);
+    const bool is_plain = record.shape() == Shape::registers && record.width() >= 4;
+    return from != nullptr && is_plain && emit_load(emit, from, record.operand & 15U, record.width() == 8);
+}
+
+void emit_branch(Emitter& emit, unsigned opcode, std::uint64_t from, std::uint64_t to) {
+    emit.byte(opcode);
+    emit.word(to - (from + call_bytes));
+}
+
+// The trampoline's first instructions are the back-end's; it then knows the site by its number.
+std::optional<std::uint64_t> make_trampoline(const KnownSite& site, std::uint64_t target) {
+    for (std::size_t i = 0; i < trampolines_used; ++i) {
+        if (trampolines.sites[i] == site.address) {
+            return trampolines.address + (i * trampoline_bytes);
+        }
+    }
+    if (trampolines_used == trampolines.count) {
+        return {};
+    }
+    const std::size_t number = trampolines_used++;
+    trampolines.sites[number] = site.address;
+    const std::uint64_t address = trampolines.address + (number * trampoline_bytes);
+    write_trampoline(site, number, address,
+                     {trampolines.code + (number * trampoline_bytes), trampoline_bytes}, target);
+    return address;
+}
+
+} // namespace
+
+void start_trampolines(Trampolines room) {
+    trampolines = room;
+    trampolines_used = 0;
+}
+
+std::uint64_t site_of_trampoline(std::uint64_t address) {
+    const std::uint64_t number = (address - trampolines.address) / trampoline_bytes;
+    return address >= trampolines.address && number < trampolines_used ? trampolines.sites[number] : 0;
+}
+
+void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement) {
+    std::uint8_t replacement[16];
+    const std::size_t room = site.record.site_length();
+    Emitter emit(replacement, room < sizeof(replacement) ? room : sizeof(replacement));
+    Treatment treatment = treat_site(site);
+    if (treatment.way == Way::in_line && !emit_inline(emit, site.record)) {
+        treatment = {.way = Way::call, .target = backend::general_site_entry()};
+        emit = Emitter(replacement, room);
+    }
+    const bool copied = placement == Placement::copied;
+    if (treatment.way == Way::jump) {
+        const std::optional<std::uint64_t> trampoline =
+            copied || room < call_bytes ? std::nullopt : make_trampoline(site, treatment.target);
+        if (!trampoline) {
+            treatment.way = Way::native;
+        } else {
+            emit_branch(emit, 0xe9, site.address, *trampoline);
+        }
+    } else if (treatment.way == Way::call) {
+        if (!copied && room >= call_bytes) {
+            emit_branch(emit, 0xe8, site.address, treatment.target);
+        } else if (room >= absolute_call_bytes) {
+            emit.byte(0xff); // call *abs32
+            emit.byte(0x14);
+            emit.byte(0x25);
+            emit.word(backend::entry_pointer(treatment.target));
+        } else if (room >= call_bytes) {
+            emit.byte(0x0f);
+            emit.byte(0x0b);
+            emit.byte(trap_mark);
+            emit.byte(site.record.kind);
+            emit.byte(static_cast<unsigned>(room));
+        } else {
+            treatment.way = Way::native;
+        }
+    }
+    ++counters.rewritten[site.record.kind][static_cast<unsigned>(treatment.way)];
+    if (treatment.way != Way::native) {
+        emit.fill();
+        std::memcpy(code.data(), replacement, room);
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/record_check.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace previrt {
+
+// A site as the VMM keeps it: the guest may change its own copy of the record and of the code.
+struct KnownSite {
+    std::uint64_t address;
+    SiteRecord record;
+    std::uint8_t bytes[16]; // before it was rewritten
+
+    [[nodiscard]] SiteKind kind() const { return static_cast<SiteKind>(record.kind); }
+    // The instruction with its prefixes, without what is behind it.
+    [[nodiscard]] std::span<const std::uint8_t> instruction() const;
+    [[nodiscard]] std::uint64_t end() const { return address + record.site_length(); }
+};
+static_assert(sizeof(KnownSite) == 32);
+
+// Sorted by address; room is given once.
+void start_site_list(KnownSite* room, std::size_t count);
+std::span<const KnownSite> known_sites();
+// False: there is no room.
+bool add_site(const KnownSite& site);
+const KnownSite* find_site(std::uint64_t address);
+
+} // namespace previrt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace previrt {
+
+// What the model does not cover ends the guest, loudly: the reason, the instruction, the registers, the last
+// events.
+[[noreturn]] void stop_guest(std::string_view reason);
+[[noreturn]] void stop_guest(std::string_view reason, std::uint64_t value);
+
+// Why the guest ended by itself, and how.
+[[noreturn]] void end_guest(std::string_view word);
+
+extern bool counters_are_wanted; // at the end, for --stats
+
+} // namespace previrt

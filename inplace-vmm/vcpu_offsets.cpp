@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Compiled to assembly, not linked: the build makes vcpu_offsets.h of its marked lines.
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+#define OFFSET(name, member) asm volatile("\n#offset " #name " %c0" : : "i"(offsetof(Vcpu, member)))
+
+void offsets() {
+    OFFSET(VCPU_RAX, registers.general[0]);
+    OFFSET(VCPU_RCX, registers.general[1]);
+    OFFSET(VCPU_RDX, registers.general[2]);
+    OFFSET(VCPU_RBX, registers.general[3]);
+    OFFSET(VCPU_RSP, registers.general[4]);
+    OFFSET(VCPU_RBP, registers.general[5]);
+    OFFSET(VCPU_RSI, registers.general[6]);
+    OFFSET(VCPU_RDI, registers.general[7]);
+    OFFSET(VCPU_R8, registers.general[8]);
+    OFFSET(VCPU_R9, registers.general[9]);
+    OFFSET(VCPU_R10, registers.general[10]);
+    OFFSET(VCPU_R11, registers.general[11]);
+    OFFSET(VCPU_R12, registers.general[12]);
+    OFFSET(VCPU_R13, registers.general[13]);
+    OFFSET(VCPU_R14, registers.general[14]);
+    OFFSET(VCPU_R15, registers.general[15]);
+    OFFSET(VCPU_RIP, registers.rip);
+    OFFSET(VCPU_RFLAGS, registers.rflags);
+    OFFSET(VCPU_CS, cs);
+    OFFSET(VCPU_SS, ss);
+    OFFSET(VCPU_SYSTEM_FLAGS, system_flags);
+    OFFSET(VCPU_GS_EXCHANGED, gs_exchanged);
+    OFFSET(VCPU_EVENTS_HELD, events_held);
+}
+
+} // namespace previrt
