@@ -8,6 +8,7 @@
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/linux/build_linux.hpp"
+#include "toolchain/pack/pack.hpp"
 #include "toolchain/run/run.hpp"
 
 #include <CLI/CLI.hpp>
@@ -145,7 +146,7 @@ void add_run(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand(
         "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long)");
     const auto options = std::make_shared<RunOptions>();
-    command->add_option("KERNEL", options->kernel, "A bzImage")->required();
+    command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
     command
         ->add_option("--on", options->on,
                      "auto, process, kvm, xen, xen-domu, bare (auto: the best that works here)")
@@ -156,9 +157,30 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
     command->add_option("--net", options->net, "user, tap=NAME or none (none)");
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
+    command->add_flag("--verbose", options->verbose, "Show what the hypervisor says, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
         ->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return run_guest(*options); }; });
+}
+
+void add_pack(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand("pack", "Make the files a hypervisor boots");
+    const auto options = std::make_shared<PackOptions>();
+    command->add_option("--for", "The hypervisor: xen")->required()->check(CLI::IsMember({"xen"}));
+    command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
+    command->add_option("--initrd", options->initrd, "Its initial RAM disk");
+    command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
+    command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
+    command->add_option("--output", options->output, "Directory for previrt-xen, guest, guest.cfg")
+        ->required();
+    command->callback([&action, options] {
+        action = [options] {
+            const PackedGuest packed = pack_for_xen(*options);
+            std::cout << "kernel sha256: " << packed.kernel_sha256 << "\nstart it: xl create -c "
+                      << packed.configuration << '\n';
+            return 0;
+        };
+    });
 }
 
 void add_bench(CLI::App& app, Action& action) {
@@ -185,8 +207,7 @@ void add_bench(CLI::App& app, Action& action) {
 // ---- what is to come
 
 void add_planned(CLI::App& app, Action& action) {
-    for (const auto& [name, purpose] : {std::pair("pack", "make the files a hypervisor boots"),
-                                        std::pair("profile", "show where a guest spends its time"),
+    for (const auto& [name, purpose] : {std::pair("profile", "show where a guest spends its time"),
                                         std::pair("doctor", "say what works on this machine")}) {
         auto* const command = app.add_subcommand(name, std::string("Planned: ") + purpose)->allow_extras();
         command->callback([&action, command] {
@@ -208,6 +229,7 @@ int main(int argc, char** argv) {
     add_sites(app, action);
     add_sort_sites(app, action);
     add_build_linux(app, action);
+    add_pack(app, action);
     add_run(app, action);
     add_bench(app, action);
     add_planned(app, action);

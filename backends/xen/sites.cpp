@@ -119,6 +119,16 @@ constexpr std::uint32_t restore_rcx_at = 0x250c8b48;   // movq abs32, %rcx
 constexpr std::uint32_t load_byte_to_ecx = 0x250cb60f; // movzbl abs32, %ecx
 constexpr std::uint8_t jump_if_rcx_is_zero = 0xe3;
 
+// Is the next swapgs reached through sites alone? `swapgs; rdgsbase; swapgs` reaches for the inactive base.
+bool is_taken_back_at_once(const KnownSite& site) {
+    for (const KnownSite* next = find_site(site.end()); next != nullptr; next = find_site(next->end())) {
+        if (next->kind() == SiteKind::swapgs) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Does user mode follow, before the kernel could use GS? Its entries and exits look so in every kernel:
 // swapgs, perhaps a jump, iret or sysret.
 bool leads_to_user_mode(const KnownSite& site) {
@@ -142,6 +152,10 @@ bool leads_to_user_mode(const KnownSite& site) {
 
 namespace {
 
+bool only_notes(const KnownSite& site) {
+    return leads_to_user_mode(site) || is_taken_back_at_once(site);
+}
+
 // On the way out only the note of it changes: the back-end exchanges the bases with the mode. On the way in
 // it is taken back. Where neither is so, the VMM exchanges them. No flag may change, and jrcxz reads none.
 //
@@ -158,7 +172,7 @@ void put_swapgs(const KnownSite& site, std::size_t number, std::uint64_t address
     const auto rcx_place = reinterpret_cast<std::uint64_t>(&jump_rcx);
     std::uint8_t* to = code.data();
     const auto here = [&] { return address + static_cast<std::uint64_t>(to - code.data()); };
-    if (leads_to_user_mode(site)) {
+    if (only_notes(site)) {
         to = put(put(to, not_byte_at, 3), exchanged, 4);
         put_jump(to, here(), site.end());
         return;
@@ -180,7 +194,7 @@ std::uint64_t undo_trampoline(const KnownSite& site, std::uint64_t offset) {
     auto& general = vcpu.registers.general;
     std::uint64_t vmm_part = 0;
     if (site.kind() == SiteKind::swapgs) {
-        if (leads_to_user_mode(site)) {
+        if (only_notes(site)) {
             return offset == 0 ? site.address : site.end();
         }
         if (offset > 0 && offset < swapgs_general) {

@@ -40,6 +40,7 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     }
     const std::uint64_t end = address + site.record.site_length(); // padding behind was overwritten too
     instruction->next = end;
+    instruction->annotation = site.record.operand;
     record_event(Event::site, address, site.record.kind);
     execute_site(*instruction);
     if (vcpu.step_after_site) {

@@ -26,6 +26,7 @@ struct Instruction {
     std::uint64_t effective; // address of a memory operand, with the guest's registers as they are
     std::uint8_t opcode;     // its last byte
     std::uint16_t immediate; // its last one or two bytes, whatever they are
+    std::uint8_t annotation; // page-table level or device, from the record
 };
 
 // `bytes` are those of one site, padding in front included. Nothing: they are no instruction of that kind.

@@ -447,23 +447,23 @@ void load_shadow_root() {
     free_dying();
 }
 
-void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry) {
+void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level) {
     const std::uint64_t frame = guest_physical >> page_shift;
-    if (frame >= guest_frames) {
-        return;
-    }
-    const auto index =
-        static_cast<unsigned>(guest_physical / sizeof(std::uint64_t)) & (entries_per_table - 1);
-    TableNumber table = table_of_frame[frame];
-    if (table == no_table) {
+    if (frame >= guest_frames || table_of_frame[frame] == no_table) {
         return;
     }
     make_room();
-    for (table = table_of_frame[frame]; table != no_table; table = tables[table].next) {
-        if (tables[table].level == root_level) {
-            change_root_slot(table, index, entry);
-        } else {
+    const auto index =
+        static_cast<unsigned>(guest_physical / sizeof(std::uint64_t)) & (entries_per_table - 1);
+    TableNumber next = no_table;
+    for (TableNumber table = table_of_frame[frame]; table != no_table; table = next) {
+        next = tables[table].next;
+        if (tables[table].level != root_level) {
             change_entry(table, index, entry, tables[table].view);
+        } else if (level >= root_level) {
+            change_root_slot(table, index, entry);
+        } else if (table != current_root) {
+            drop_root(table); // it was freed, which no annotation says, and is another table now
         }
     }
 }

@@ -26,8 +26,8 @@ void start_shadow_tables(ShadowMemory memory);
 
 // CR3 was written: the root that it names takes effect.
 void load_shadow_root();
-// A guest entry at this guest-physical address was written.
-void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry);
+// A guest entry of a table of that level, at this guest-physical address, was written.
+void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level);
 // invlpg.
 void shadow_invalidate(std::uint64_t address);
 // CR0.WP, EFER.NXE changed: what entries mean has changed.

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How guests are started and how their end is told.
 #include "tests/unit/command.hpp"
+#include "tests/unit/make_elf.hpp"
 #include "toolchain/host/digest.hpp"
 #include "toolchain/host/program.hpp"
+#include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
-#include "toolchain/run/console.hpp"
+#include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/cpio_archive.hpp"
+#include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/run.hpp"
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 namespace previrt {
@@ -54,28 +60,84 @@ TEST(Digest, IsThatOfSha256sum) {
     EXPECT_NE(Digest().add("ab").add("c").hex(), Digest().add("a").add("bc").hex());
 }
 
-TEST(ConsoleWatch, TellsPanicGoodbyeAndPrompt) {
-    ConsoleWatch watch;
-    watch.read("[    1.0] booting\r\nlogin: ");
-    EXPECT_TRUE(watch.in_a_line());
-    EXPECT_FALSE(watch.said_goodbye());
-    watch.read("echo reboot: not this\r\n$ reboot: nor this\n");
-    EXPECT_FALSE(watch.said_goodbye());
-    watch.read("[    2.0] rebo");
-    watch.read("ot: Power down\n");
-    EXPECT_TRUE(watch.said_goodbye());
-    EXPECT_EQ(watch.panic(), "");
-    watch.read("[    3.0] Kernel panic - not syncing: no init\r\n");
-    EXPECT_EQ(watch.panic(), "Kernel panic - not syncing: no init");
+// ---- what a run is made of
+
+TEST(CpioArchive, IsWhatCpioReads) {
+    CpioArchive archive;
+    archive.add_directory("bin");
+    const std::string text = "#!/bin/sh\necho ran\n";
+    const std::vector<std::uint8_t> script(text.begin(), text.end());
+    archive.add_file("bin/run", script, true);
+    archive.add_link("bin/link", "run");
+    archive.add_file("empty", {}, false);
+    const std::vector<std::uint8_t> bytes = std::move(archive).finish();
+    EXPECT_EQ(bytes.size() % 4, 0U);
+    const ScratchDirectory directory;
+    const std::string file = directory.write("archive", std::string(bytes.begin(), bytes.end()));
+    const CommandResult result = run_command(
+        "cd " + directory.path("") +
+        " && cpio --extract --quiet <archive && bin/link && stat -c '%n %a %s' bin bin/run empty");
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.output.find("ran\nbin 755 "), 0U) << result.output;
+    EXPECT_NE(result.output.find("bin/run 755 19\nempty 644 0\n"), std::string::npos) << result.output;
 }
 
-TEST(ConsoleWatch, ALineWithoutEndDoesNotGrow) {
-    ConsoleWatch watch;
-    for (int i = 0; i < 100; ++i) {
-        watch.read(std::string(65536, 'x'));
+class CachedDirectory : public testing::Test {
+protected:
+    CachedDirectory() { setenv("PREVIRT_CACHE", directory_.path("cache").c_str(), 1); }
+    ~CachedDirectory() override { unsetenv("PREVIRT_CACHE"); }
+
+    // How often it was filled.
+    int ask(const std::string& key) {
+        const std::string path = cached_directory("thing", key, [&](const std::string& directory) {
+            EXPECT_TRUE(std::filesystem::is_empty(directory));
+            write_text(directory + "/file", key);
+            ++filled_;
+        });
+        EXPECT_EQ(read_text(path + "/file"), key);
+        return filled_;
     }
-    watch.read("\nreboot: System halted\n");
-    EXPECT_TRUE(watch.said_goodbye());
+
+private:
+    ScratchDirectory directory_;
+    int filled_ = 0;
+};
+
+TEST_F(CachedDirectory, IsFilledOnceForAKey) {
+    EXPECT_EQ(ask("one"), 1);
+    EXPECT_EQ(ask("one"), 1);
+    EXPECT_EQ(ask("two"), 2);
+    EXPECT_THROW(
+        cached_directory("thing", "three", [](const std::string& /*directory*/) { throw InputError("no"); }),
+        InputError);
+    EXPECT_EQ(ask("two"), 2); // a failure leaves the old one
+}
+
+// ---- what may run
+
+TEST(PvhNote, IsFoundAmongOthers) {
+    const auto image_with = [](const std::vector<std::uint8_t>& notes) {
+        ElfBuilder builder(ET_EXEC);
+        builder.add(ElfSection{.name = ".notes", .type = SHT_NOTE, .flags = SHF_ALLOC, .bytes = notes});
+        return ElfImage::parse(builder.build().bytes);
+    };
+    const auto description = std::to_array<std::uint32_t>({0x1000000});
+    std::vector<std::uint8_t> notes = ElfBuilder::note("previrt", description);
+    const std::size_t second = notes.size();
+    const std::vector<std::uint8_t> entry = ElfBuilder::note("Xen", description);
+    notes.insert(notes.end(), entry.begin(), entry.end());
+    EXPECT_FALSE(has_pvh_note(image_with(notes))); // of another type
+    notes[second + 8] = 18;
+    EXPECT_TRUE(has_pvh_note(image_with(notes)));
+    for (std::size_t size = 0; size < notes.size(); ++size) {
+        EXPECT_FALSE(
+            has_pvh_note(image_with({notes.begin(), notes.begin() + static_cast<std::ptrdiff_t>(size)})));
+    }
+    for (const std::size_t field : {second, second + 4}) {
+        std::vector<std::uint8_t> long_one = notes;
+        std::fill_n(long_one.begin() + static_cast<std::ptrdiff_t>(field), 4, std::uint8_t{0xff});
+        EXPECT_FALSE(has_pvh_note(image_with(long_one)));
+    }
 }
 
 TEST(Run, WhatCannotRunIsRefused) {
@@ -91,6 +153,15 @@ TEST(Run, WhatCannotRunIsRefused) {
     refused("--on kvm " + directory.path("text"), "--on kvm: not built yet");
     refused("--memory much " + directory.path("text"), "--memory");
     refused("--timeout 0 " + directory.path("text"), "--timeout");
+    ElfBuilder builder(ET_EXEC);
+    builder.add_code(".text", ElfBuilder::text_address, {0x90});
+    const std::vector<std::uint8_t> elf = builder.build().bytes;
+    const std::string kernel = directory.write("elf", std::string(elf.begin(), elf.end()));
+    refused("--on bare " + kernel, "elf: neither a bzImage nor an ELF file with a PVH note");
+    refused("--on bare --stats f " + kernel, "--stats: on bare metal");
+    refused("--on xen --cpus 2 " + kernel, "--cpus: under a VMM");
+    refused("--on xen --net user " + kernel, "--net: under a VMM");
+    refused("--on xen --memory 1M " + kernel, "--memory: a kernel needs");
 }
 
 } // namespace

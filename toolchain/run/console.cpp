@@ -46,7 +46,7 @@ void ConsoleWatch::read_line() {
     // With a time stamp in front, or none; not somewhere in what a program prints.
     const std::size_t text = line_.starts_with('[') ? line_.find("] ") : std::string::npos;
     const std::string_view message = std::string_view(line_).substr(text == std::string::npos ? 0 : text + 2);
-    goodbye_ = goodbye_ || message.starts_with("reboot: ");
+    goodbye_ = goodbye_ || message.starts_with("reboot: ") || line_ == "guest: end";
 }
 
 } // namespace previrt

@@ -25,14 +25,15 @@ private:
 
 constexpr char end_guest_key = 0x1d; // Ctrl-]
 
-// What a Linux guest's console says of its end.
+// What a guest's console says of its end.
 class ConsoleWatch {
 public:
     void read(std::string_view output);
 
     // "Kernel panic - not syncing: ..."
     [[nodiscard]] const std::string& panic() const { return panic_; }
-    // "reboot: ...": the kernel is through, and resets, powers off or halts.
+    // "reboot: ..." of Linux, "guest: end" of tests/guests: the kernel is through, and resets, powers off or
+    // halts.
     [[nodiscard]] bool said_goodbye() const { return goodbye_; }
     // An unfinished line: a prompt, when nothing follows.
     [[nodiscard]] bool in_a_line() const { return !line_.empty(); }

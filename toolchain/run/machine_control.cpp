@@ -36,9 +36,9 @@ void MachineControl::connect(Descriptor socket) {
 }
 
 void MachineControl::send(std::string_view message) {
-    // QEMU may have gone: then read() says so.
+    // QEMU may have gone: then read() says so. Or it does not read: then it is not waited for.
     [[maybe_unused]] const ssize_t sent =
-        ::send(socket_.number(), message.data(), message.size(), MSG_NOSIGNAL);
+        ::send(socket_.number(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool MachineControl::read() {

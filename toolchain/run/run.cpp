@@ -6,6 +6,8 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/run/bare.hpp"
+#include "toolchain/run/pvh_note.hpp"
+#include "toolchain/run/xen.hpp"
 
 #include <iostream>
 #include <unistd.h>
@@ -16,10 +18,59 @@ namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{32} << 20U;
 
-void check(const RunOptions& options) {
-    if (!load_kernel_file(options.kernel).packed) {
-        throw InputError(options.kernel + ": not a bzImage");
+// One place where a guest can run.
+struct Place {
+    const char* name;
+    const char* description;
+    bool has_vmm;
+    RunStatus (*run)(const RunOptions& options);
+};
+
+constexpr Place bare = {
+    .name = "bare", .description = "a PC under QEMU, TCG", .has_vmm = false, .run = run_bare};
+constexpr Place xen = {.name = "xen",
+                       .description = "Xen on a PC under QEMU, TCG; the first domain",
+                       .has_vmm = true,
+                       .run = run_xen};
+constexpr Place xen_domu = {.name = "xen-domu",
+                            .description = "Xen on a PC under QEMU, TCG; a domain of its own",
+                            .has_vmm = true,
+                            .run = run_xen_domu};
+
+const Place& place_of(const std::string& name) {
+    if (name == "auto") {
+        return bare;
     }
+    for (const Place* place : {&bare, &xen, &xen_domu}) {
+        if (name == place->name) {
+            return *place;
+        }
+    }
+    throw InputError("--on " + name + ": not built yet; --on bare works");
+}
+
+void check_for_bare(const RunOptions& options, const KernelFile& kernel) {
+    if (!options.stats.empty()) {
+        throw InputError("--stats: on bare metal no VMM counts anything");
+    }
+    if (!kernel.packed && !has_pvh_note(kernel.elf)) {
+        throw InputError(options.kernel +
+                         ": neither a bzImage nor an ELF file with a PVH note, which is what "
+                         "a bare machine starts");
+    }
+}
+
+void check_for_vmm(const RunOptions& options) {
+    if (options.cpus != 1) {
+        throw InputError("--cpus: under a VMM a guest has one processor so far");
+    }
+    if (options.net != "none") {
+        throw InputError("--net: under a VMM a guest has no network so far");
+    }
+}
+
+void check(const RunOptions& options, const Place& place) {
+    const KernelFile kernel = load_kernel_file(options.kernel);
     if (!options.initrd.empty()) {
         read_file(options.initrd);
     }
@@ -29,24 +80,24 @@ void check(const RunOptions& options) {
     if (options.net != "none" && options.net != "user" && !options.net.starts_with("tap=")) {
         throw InputError("--net " + options.net + ": one of user, tap=NAME, none");
     }
+    if (place.has_vmm) {
+        check_for_vmm(options);
+    } else {
+        check_for_bare(options, kernel);
+    }
 }
 
 } // namespace
 
 RunStatus run_guest(const RunOptions& options) {
-    if (options.on != "bare" && options.on != "auto") {
-        throw InputError("--on " + options.on + ": not built yet; --on bare works");
-    }
-    if (!options.stats.empty()) {
-        throw InputError("--stats: on bare metal no VMM counts anything");
-    }
-    check(options);
+    const Place& place = place_of(options.on);
+    check(options, place);
     if (options.watch_console) {
-        std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel)
-                  << ") on bare: a PC under QEMU, TCG"
+        std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel) << ") on "
+                  << place.name << ": " << place.description
                   << (isatty(STDIN_FILENO) != 0 ? "; Ctrl-] ends it" : "") << '\n';
     }
-    return run_bare(options);
+    return place.run(options);
 }
 
 } // namespace previrt

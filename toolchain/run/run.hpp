@@ -18,6 +18,7 @@ struct RunOptions {
     std::string net = "none";
     std::string stats;          // a file for the VMM's counters; empty: none
     double timeout = 0;         // seconds; 0: none
+    bool verbose = false;       // show what the hypervisor says
     bool deterministic = false; // count instructions instead of time: the same run twice is identical
     bool watch_console = true;  // standard input and output are the console; else it goes to `console`
     std::function<void(std::string_view)> console;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/image/kernel_file.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// A kernel that an in-place VMM can start: an ELF executable, or the one in a bzImage.
+struct GuestKernel {
+    std::vector<std::uint8_t> elf;
+    std::vector<std::uint8_t> setup_header; // of a bzImage, from 0x1f1; empty for an ELF file
+    std::uint64_t memory_end;               // of what its segments take, physical
+};
+
+// Takes a kernel only if its segments fit into `guest_memory` bytes of RAM without touching the first MiB or
+// each other, and its records are there and valid. Throws InputError: the message begins with the path.
+GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::uint8_t>& file,
+                              std::uint64_t guest_memory);
+
+// Of a bzImage: the longest command line its kernel takes, without the NUL.
+std::uint32_t longest_command_line(std::span<const std::uint8_t> setup_header);
+
+} // namespace previrt

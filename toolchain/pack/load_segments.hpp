@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+// What an ELF executable asks a loader to place in physical memory.
+struct LoadSegment {
+    std::uint64_t physical_address;
+    std::uint64_t memory_size;
+    std::uint64_t file_offset;
+    std::uint64_t file_size;
+
+    [[nodiscard]] std::uint64_t end() const { return physical_address + memory_size; }
+};
+
+// By physical address; those that take no memory are left out. Each lies inside the file, and its addresses
+// do not wrap. Throws InputError.
+std::vector<LoadSegment> read_load_segments(std::span<const std::uint8_t> elf);
+
+// How many of these bytes are the ELF file: a bzImage's is followed by a relocation table. Throws InputError.
+std::uint64_t elf_file_size(std::span<const std::uint8_t> bytes);
+
+} // namespace previrt

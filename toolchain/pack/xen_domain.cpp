@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/pack/xen_domain.hpp"
+
+#include "toolchain/image/input_error.hpp"
+
+#include <algorithm>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char character : text) {
+        if (static_cast<unsigned char>(character) < ' ') {
+            throw InputError("an xl configuration cannot name a path with control characters in it");
+        }
+        if (character == '"' || character == '\\') {
+            result += '\\';
+        }
+        result += character;
+    }
+    return result + '"';
+}
+
+} // namespace
+
+std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes) {
+    const std::uint64_t bytes = guest_memory + (guest_memory / 16) + (32 * mib) + package_bytes;
+    return (bytes + mib - 1) / mib * mib;
+}
+
+std::string xl_configuration(const XenDomain& domain) {
+    const auto action = [&](const char* usual) {
+        return quoted(domain.at_end.empty() ? usual : domain.at_end);
+    };
+    std::string text;
+    const auto set = [&](const char* name, const std::string& value) {
+        text += std::string(name) + " = " + value + '\n';
+    };
+    set("name", quoted(domain.name));
+    set("type", quoted("pv"));
+    set("kernel", quoted(domain.vmm));
+    set("ramdisk", quoted(domain.package));
+    set("memory", std::to_string(domain.memory / mib));
+    set("vcpus", "1");
+    set("on_poweroff", action("destroy"));
+    set("on_reboot", action("restart"));
+    set("on_crash", action("destroy"));
+    return text;
+}
+
+} // namespace previrt

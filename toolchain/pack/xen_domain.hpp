@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace previrt {
+
+// How much memory a domain is given so that its guest finds `guest_memory` of RAM: the VMM's tables grow with
+// the guest, and the package stays where Xen puts it. Whole MiB.
+std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes);
+
+struct XenDomain {
+    std::string name;
+    std::string vmm;     // the image that Xen starts
+    std::string package; // its module
+    std::uint64_t memory;
+    std::string at_end; // what becomes of it when it shuts down by itself; empty: what users expect
+};
+
+// For xl create (xl.cfg(5)).
+std::string xl_configuration(const XenDomain& domain);
+
+} // namespace previrt

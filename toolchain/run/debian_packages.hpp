@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+struct DebianPackages {
+    std::vector<std::string> names;
+    // Of each of these the one package that it depends on: linux-image-amd64 stands for the newest kernel.
+    std::vector<std::string> dependencies_of;
+
+    // One a line.
+    [[nodiscard]] std::string list() const;
+};
+
+// Downloads packages and unpacks them over each other into a directory, as any user; nothing is installed.
+// Throws InputError.
+void unpack_debian_packages(const DebianPackages& packages, const std::string& directory);
+
+} // namespace previrt

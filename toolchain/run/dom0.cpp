@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/dom0.hpp"
+
+#include "toolchain/host/tree.hpp"
+#include "toolchain/image/bzimage.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/cpio_archive.hpp"
+#include "toolchain/run/debian_packages.hpp"
+
+#include <filesystem>
+
+namespace previrt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+const DebianPackages& packages() {
+    static const DebianPackages list{
+        .names = {"xen-utils-4.17", "libxenmisc4.17", "libxencall1", "libxendevicemodel1", "libxenevtchn1",
+                  "libxenforeignmemory1", "libxengnttab1", "libxenhypfs1", "libxenstore4", "libxentoolcore1",
+                  "libxentoollog1", "libyajl2", "libc6", "libgcc-s1", "liblzma5", "libuuid1", "libzstd1",
+                  "zlib1g", "busybox-static"},
+        .dependencies_of = {"linux-image-amd64"}};
+    return list;
+}
+
+constexpr const char* tool_directory = "usr/lib/xen-4.17/bin"; // xl looks for its helpers there
+constexpr const char* tools[] = {"xl",          "libxl-save-helper", "xenstored",
+                                 "xenconsoled", "xenconsole",        "xen-init-dom0"};
+constexpr const char* libraries[] = {"libc.so.6",
+                                     "libgcc_s.so.1",
+                                     "liblzma.so.5",
+                                     "libuuid.so.1",
+                                     "libxencall.so.1",
+                                     "libxenctrl.so.4.17",
+                                     "libxendevicemodel.so.1",
+                                     "libxenevtchn.so.1",
+                                     "libxenforeignmemory.so.1",
+                                     "libxengnttab.so.1",
+                                     "libxenguest.so.4.17",
+                                     "libxenhypfs.so.1",
+                                     "libxenlight.so.4.17",
+                                     "libxenstore.so.4",
+                                     "libxentoolcore.so.1",
+                                     "libxentoollog.so.1",
+                                     "libxlutil.so.4.17",
+                                     "libyajl.so.2",
+                                     "libz.so.1",
+                                     "libzstd.so.1"};
+constexpr const char* loader = "lib64/ld-linux-x86-64.so.2";
+constexpr const char* applets[] = {"cat", "insmod", "mkdir", "mount", "reboot", "sh", "sleep", "stty"};
+constexpr const char* modules[] = {"xen-evtchn.ko", "xen-privcmd.ko", "xenfs.ko", "xen-gntdev.ko",
+                                   "xen-gntalloc.ko"};
+constexpr const char* directories[] = {"bin",
+                                       "dev",
+                                       "etc",
+                                       "etc/xen",
+                                       "guest",
+                                       "lib",
+                                       "lib64",
+                                       "modules",
+                                       "proc",
+                                       "run",
+                                       "run/xen",
+                                       "run/lock",
+                                       "sys",
+                                       "tmp",
+                                       "usr",
+                                       "usr/lib",
+                                       "usr/lib/xen-4.17",
+                                       "usr/lib/xen-4.17/bin",
+                                       "var",
+                                       "var/lib",
+                                       "var/lib/xen",
+                                       "var/lib/xenstored",
+                                       "var/log",
+                                       "var/log/xen"};
+
+// The first of these files that is there; directories have moved between releases.
+std::string find(const std::string& root, const std::string& name, const std::vector<std::string>& places) {
+    for (const std::string& place : places) {
+        const std::string path = root + "/" + place + "/" + name;
+        if (fs::is_regular_file(path)) {
+            return path;
+        }
+    }
+    throw InputError("Debian's packages have changed: no " + name + " in those of Xen's first domain");
+}
+
+std::string find_library(const std::string& root, const std::string& name) {
+    return find(root, name, {"usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"});
+}
+
+std::string find_kernel(const std::string& root) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(root + "/boot")) {
+        if (entry.path().filename().string().starts_with("vmlinuz-")) {
+            return entry.path().string();
+        }
+    }
+    throw InputError("Debian's packages have changed: linux-image-amd64 leads to no kernel");
+}
+
+// Takes of the kernel's package what is needed: it has 400 MB.
+void take_kernel(const std::string& root, const std::string& vmlinux) {
+    write_file(vmlinux, unpack_bzimage(read_file(find_kernel(root))).kernel);
+    for (const fs::directory_entry& version : fs::directory_iterator(root + "/lib/modules")) {
+        fs::rename(version.path() / "kernel/drivers/xen", root + "/modules");
+    }
+    fs::remove_all(root + "/lib/modules");
+    fs::remove_all(root + "/boot");
+}
+
+void add_userland(CpioArchive& archive, const std::string& root) {
+    for (const char* const directory : directories) {
+        archive.add_directory(directory);
+    }
+    archive.add_link("var/run", "../run");
+    archive.add_link("var/lock", "../run/lock");
+    archive.add_file("etc/xen/xl.conf", {}, false);
+    archive.add_file("bin/busybox", read_file(find(root, "busybox", {"bin", "usr/bin"})), true);
+    for (const char* const applet : applets) {
+        archive.add_link(std::string("bin/") + applet, "busybox");
+    }
+    for (const char* const tool : tools) {
+        const std::string path = std::string(tool_directory) + "/" + tool;
+        archive.add_file(path, read_file(root + "/" + path), true);
+    }
+    for (const char* const library : libraries) {
+        archive.add_file(std::string("lib/") + library, read_file(find_library(root, library)), true);
+    }
+    archive.add_file(loader, read_file(find_library(root, fs::path(loader).filename())), true);
+    for (const char* const module : modules) {
+        archive.add_file(std::string("modules/") + module,
+                         read_file(find(root, module, {"modules", "modules/xenfs"})), false);
+    }
+}
+
+} // namespace
+
+Dom0 prepare_dom0() {
+    const std::string directory =
+        cached_directory("xen-dom0", packages().list(), [](const std::string& partial) {
+            unpack_debian_packages(packages(), partial + "/packages");
+            take_kernel(partial + "/packages", partial + "/vmlinux");
+        });
+    return {.kernel = directory + "/vmlinux", .packages = directory + "/packages"};
+}
+
+// Quick to boot, and silent but for a panic.
+std::string dom0_command_line() {
+    return "console=hvc0 quiet loglevel=1 panic=-1 nokaslr mitigations=off swiotlb=512";
+}
+
+std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest) {
+    CpioArchive archive;
+    add_userland(archive, dom0.packages);
+    archive.add_file("init", read_file(in_source_tree("toolchain/run/dom0-init")), true);
+    for (const Dom0File& file : guest) {
+        archive.add_file("guest/" + file.name, file.contents, false);
+    }
+    return std::move(archive).finish();
+}
+
+// Measured: 144 MiB are enough with the initrd of 8 MiB that it has itself. What is in the initrd is there up
+// to three times: packed, unpacked, and in the hands of xl.
+std::uint64_t dom0_memory(std::uint64_t initrd_bytes) {
+    return ((192 * mib) + (3 * initrd_bytes) + mib - 1) / mib * mib;
+}
+
+} // namespace previrt

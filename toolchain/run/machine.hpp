@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/console.hpp"
+#include "toolchain/run/run.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace previrt {
+
+// What stands on a machine's serial line beside its guest.
+class SerialFilter {
+public:
+    SerialFilter() = default;
+    SerialFilter(const SerialFilter&) = delete;
+    SerialFilter& operator=(const SerialFilter&) = delete;
+    virtual ~SerialFilter() = default;
+
+    // What of the machine's output is the guest's.
+    virtual std::string read(std::string_view output) = 0;
+    // What was held back because it might have become something else, after a silence.
+    virtual std::string release() = 0;
+    // The machine was said to end now: it is given some seconds.
+    [[nodiscard]] virtual bool ending() const = 0;
+    // It has ended, whatever QEMU does.
+    [[nodiscard]] virtual bool over() const = 0;
+};
+
+struct MachineOptions {
+    std::vector<std::string> qemu; // arguments beside those that every machine gets
+    std::string directory;         // where QEMU runs; empty: this one
+    std::string processor = "max";
+    std::uint64_t memory = 0;
+    std::size_t keys_at_once = 256; // to the serial line
+    std::chrono::milliseconds keys_every{0};
+};
+
+struct MachineEnd {
+    int status = 0;              // of QEMU
+    std::string shutdown_reason; // in its words; empty where it did not end by itself
+    bool halted = false;
+    bool timed_out = false;
+    bool said_goodbye = false;
+    std::string panic;
+    std::string ended_by; // not the guest, but this
+};
+
+// A PC under QEMU, its serial line on our standard input and output, until it ends or has to be ended. Throws
+// InputError where QEMU cannot be started. `filter` may be null.
+MachineEnd run_machine(const RunOptions& options, const MachineOptions& machine, SerialFilter* filter);
+
+// Where time, the console or we decided the run, whatever the machine was: says so, and gives the status.
+std::optional<RunStatus> judge_guest(const RunOptions& options, const MachineEnd& end);
+
+} // namespace previrt

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/xen.hpp"
+
+#include "toolchain/image/file.hpp"
+#include "toolchain/pack/pack.hpp"
+#include "toolchain/pack/xen_domain.hpp"
+#include "toolchain/run/dom0.hpp"
+#include "toolchain/run/temporary_directory.hpp"
+#include "toolchain/run/xen_hypervisor.hpp"
+#include "toolchain/run/xen_machine.hpp"
+
+#include <filesystem>
+
+namespace previrt {
+
+namespace {
+
+PackedGuest pack(const RunOptions& options, const std::string& directory) {
+    return pack_for_xen({.kernel = options.kernel,
+                         .initrd = options.initrd,
+                         .append = options.append,
+                         .memory = options.memory,
+                         .output = directory,
+                         .vmm = {},
+                         .print_counters = !options.stats.empty()});
+}
+
+} // namespace
+
+RunStatus run_xen(const RunOptions& options) {
+    const TemporaryDirectory directory;
+    const PackedGuest packed = pack(options, directory.path());
+    write_xen_hypervisor(directory.path() + "/xen");
+    XenConsole console(FirstDomain::guest, options.verbose);
+    const MachineEnd end = run_machine(
+        options, xen_machine(directory.path(), packed.domain_memory, 0, "previrt-xen,guest"), &console);
+    return judge_xen(options, console, end);
+}
+
+RunStatus run_xen_domu(const RunOptions& options) {
+    const TemporaryDirectory directory;
+    const PackedGuest packed = pack(options, directory.path());
+    write_xen_hypervisor(directory.path() + "/xen");
+    const Dom0 dom0 = prepare_dom0();
+    const std::string configuration = xl_configuration({.name = "guest",
+                                                        .vmm = "/guest/previrt-xen",
+                                                        .package = "/guest/guest",
+                                                        .memory = packed.domain_memory,
+                                                        .at_end = "preserve"});
+    const std::vector<std::uint8_t> initrd =
+        make_dom0_initrd(dom0, {{"previrt-xen", read_file(packed.vmm)},
+                                {"guest", read_file(packed.package)},
+                                {"guest.cfg", {configuration.begin(), configuration.end()}}});
+    write_file(directory.path() + "/initrd", initrd);
+    std::filesystem::create_symlink(dom0.kernel, directory.path() + "/vmlinux");
+    XenConsole console(FirstDomain::dom0, options.verbose);
+    const MachineEnd end =
+        run_machine(options,
+                    xen_machine(directory.path(), dom0_memory(initrd.size()), packed.domain_memory,
+                                "vmlinux " + dom0_command_line() + ",initrd"),
+                    &console);
+    return judge_xen(options, console, end);
+}
+
+} // namespace previrt

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/run.hpp"
+
+namespace previrt {
+
+// Xen on a PC under QEMU (TCG), the guest with its in-place VMM in the place of the first domain.
+RunStatus run_xen(const RunOptions& options);
+
+// The same in a domain of its own, which a dom0 of ours starts by xl.
+RunStatus run_xen_domu(const RunOptions& options);
+
+} // namespace previrt

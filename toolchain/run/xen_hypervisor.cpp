@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/xen_hypervisor.hpp"
+
+#include "toolchain/image/decompress.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/debian_packages.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+namespace {
+
+constexpr const char* image = "/boot/xen-4.17-amd64.gz";
+constexpr std::size_t largest_hypervisor = std::size_t{64} << 20U;
+constexpr std::size_t shortest_gzip = 18; // RFC 1952: a header of 10 bytes, a trailer of 8
+
+std::string find_image() {
+    if (std::filesystem::exists(image)) {
+        return image;
+    }
+    const DebianPackages packages{.names = {"xen-hypervisor-4.17-amd64"}, .dependencies_of = {}};
+    return cached_directory(
+               "xen-4.17", packages.list(),
+               [&](const std::string& directory) { unpack_debian_packages(packages, directory); }) +
+           image;
+}
+
+// The last field.
+std::size_t size_in_trailer(std::span<const std::uint8_t> file) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+        size |= std::size_t{file[file.size() - 4 + i]} << (8 * i);
+    }
+    return size;
+}
+
+} // namespace
+
+void write_xen_hypervisor(const std::string& path) {
+    const std::string packed = find_image();
+    const std::vector<std::uint8_t> file = read_file(packed);
+    if (recognise_compression(file) != Compression::gzip || file.size() < shortest_gzip ||
+        size_in_trailer(file) > largest_hypervisor) {
+        throw InputError(packed + ": not a hypervisor packed with gzip");
+    }
+    try {
+        write_file(path, decompress(Compression::gzip, file, size_in_trailer(file)));
+    } catch (const InputError& error) {
+        throw InputError(packed + ": " + error.what());
+    }
+}
+
+} // namespace previrt

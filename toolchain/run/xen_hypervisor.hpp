@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+namespace previrt {
+
+// Writes the hypervisor, as QEMU loads it, to `path`: the machine's own, else Debian's package in the cache.
+// Throws InputError.
+void write_xen_hypervisor(const std::string& path);
+
+} // namespace previrt
