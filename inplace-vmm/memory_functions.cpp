@@ -7,7 +7,7 @@ extern "C" {
 
 void* memcpy(void* to, const void* from, std::size_t bytes) {
     void* const result = to;
-    std::size_t words = bytes / 8;
+    std::size_t words = bytes / 8; // NOLINT(misc-const-correctness): asm writes it
     bytes %= 8;
     asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
     asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
@@ -17,7 +17,7 @@ void* memcpy(void* to, const void* from, std::size_t bytes) {
 void* memset(void* to, int value, std::size_t bytes) {
     void* const result = to;
     const std::uint64_t word = std::uint64_t{static_cast<std::uint8_t>(value)} * 0x0101010101010101;
-    std::size_t words = bytes / 8;
+    std::size_t words = bytes / 8; // NOLINT(misc-const-correctness): asm writes it
     bytes %= 8;
     asm volatile("rep stosq" : "+D"(to), "+c"(words) : "a"(word) : "memory");
     asm volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(word) : "memory");

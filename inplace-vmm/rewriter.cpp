@@ -185,12 +185,11 @@ void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement
             emit.byte(0x14);
             emit.byte(0x25);
             emit.word(backend::entry_pointer(treatment.target));
-        } else if (room >= call_bytes) {
-            emit.byte(0x0f);
-            emit.byte(0x0b);
-            emit.byte(trap_mark);
+        } else if (room >= trap_mark_bytes && site.record.shape() == Shape::implicit) {
+            for (const std::uint8_t byte : trap_mark) {
+                emit.byte(byte);
+            }
             emit.byte(site.record.kind);
-            emit.byte(static_cast<unsigned>(room));
         } else {
             treatment.way = Way::native;
         }

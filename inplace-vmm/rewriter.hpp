@@ -27,8 +27,10 @@ constexpr std::size_t absolute_call_bytes = 7; // call *abs32
 // Puts the replacement into `code`, the site's bytes in guest memory.
 void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement);
 
-// In copied code without room for a call: ud2, this byte, the kind, the instruction's length.
-constexpr std::uint8_t trap_mark = 0x70;
+// In copied code without room for a call: ud1 with an operand that says so, and the kind as its displacement.
+// Linux decodes what it copies, and must find an instruction.
+constexpr std::uint8_t trap_mark[] = {0x3e, 0x0f, 0xb9, 0x78};
+constexpr std::size_t trap_mark_bytes = sizeof(trap_mark) + 1;
 
 // Jumps lead through trampolines, which know their site.
 constexpr std::size_t trampoline_bytes = 64;

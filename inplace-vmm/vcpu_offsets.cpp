@@ -4,7 +4,7 @@
 
 namespace previrt {
 
-#define OFFSET(name, member) asm volatile("\n#offset " #name " %c0" : : "i"(offsetof(Vcpu, member)))
+#define OFFSET(name, member) asm volatile(".ascii \"#define " #name " %c0\"" : : "i"(offsetof(Vcpu, member)))
 
 void offsets() {
     OFFSET(VCPU_RAX, registers.general[0]);

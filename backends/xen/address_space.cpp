@@ -47,6 +47,10 @@ std::uint8_t* published; // by table
 PageRange guest_pages;
 std::uint64_t guest_bytes;
 
+constexpr std::uint64_t entry_offset(std::uint64_t index) {
+    return index * sizeof(std::uint64_t);
+}
+
 // ---- updates of page tables, in order
 
 constexpr unsigned most_updates = 128;
@@ -74,10 +78,6 @@ void flush_updates() {
             Print() << "previrt-vmm: Xen refused to write " << Hex{refused.val} << " to the page table at "
                     << Hex{refused.ptr} << ", the " << done << ". of " << count << ", with error "
                     << static_cast<std::uint64_t>(-result) << '\n';
-            for (unsigned i = 0; i < count; ++i)
-                Print() << i << ": " << Hex{updates[i].ptr} << " " << Hex{updates[i].val} << "\n";
-            Print() << "pool " << Hex{machine_frame_of(pool.first)} << " map "
-                    << Hex{machine_frame_of(map_tables.first)} << "\n";
             stop_guest("Xen refused a page table");
         }
     }
@@ -105,7 +105,7 @@ std::uint64_t map_entry_for(std::uint64_t page, bool may_write) {
 
 // Any page, for a moment, before there is a map.
 std::uint64_t* window(std::uint64_t page) {
-    queue_update((vmm_l2[table_entries - 1] & address_mask) + (window_index * 8),
+    queue_update((vmm_l2[table_entries - 1] & address_mask) + entry_offset(window_index),
                  page == ~std::uint64_t{0} ? 0 : machine_address(page) | table_flags);
     flush_updates();
     mmuext_op operation{};
@@ -161,7 +161,7 @@ void build_map() {
     entries[table_entries - 1] = machine_address(vmm_l2_page) | table_flags;
     window(~std::uint64_t{0});
     const std::uint64_t root = (domain.info->pt_base - boot_address) >> page_shift;
-    queue_update(machine_address(root) + (map_root_index * 8), machine_address(level3) | table_flags);
+    queue_update(machine_address(root) + entry_offset(map_root_index), machine_address(level3) | table_flags);
     flush_updates();
 }
 
@@ -303,7 +303,8 @@ namespace {
 
 void set_map_entry(std::uint64_t page, bool may_write) {
     const std::uint64_t table = map_tables.first + (page / xen::table_entries);
-    queue_update(machine_address(table) + ((page % xen::table_entries) * 8), map_entry_for(page, may_write));
+    queue_update(machine_address(table) + entry_offset(page % xen::table_entries),
+                 map_entry_for(page, may_write));
 }
 
 } // namespace
@@ -333,7 +334,7 @@ void retire_table(TableNumber table) {
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
     table_entries(table)[index] = entry;
     if (published[table] != 0) {
-        queue_update(machine_address(pool.first + table) + (index * 8), entry);
+        queue_update(machine_address(pool.first + table) + entry_offset(index), entry);
     }
 }
 
@@ -393,7 +394,8 @@ unsigned map_slot() {
 
 std::uint64_t vmm_entry(unsigned level) {
     const std::uint64_t first = (address_of(vmm_l1) - image_address) >> page_shift;
-    const std::uint64_t page = level == 4 ? vmm_l3_page : level == 3 ? first + 1 : first;
+    const std::uint64_t lower = level == 3 ? first + 1 : first;
+    const std::uint64_t page = level == 4 ? vmm_l3_page : lower;
     return machine_address(page) | table_flags;
 }
 

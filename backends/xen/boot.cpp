@@ -59,8 +59,8 @@ void map_image(const start_info* info) {
     make_read_only(space, vmm_l2);
     const auto* const root = reinterpret_cast<const std::uint64_t*>(info->pt_base);
     const std::uint64_t* const upper = boot_pointer(root[table_entries - 1]);
-    mmu_update update{.ptr = space.machine_of(upper + (table_entries - 1)) | ((table_entries - 1) * 8) |
-                             MMU_NORMAL_PT_UPDATE,
+    mmu_update update{.ptr = space.machine_of(upper + (table_entries - 1)) |
+                             (std::uint64_t{table_entries - 1} * 8) | MMU_NORMAL_PT_UPDATE,
                       .val = space.machine_of(vmm_l2) | table_flags};
     hypercall(__HYPERVISOR_mmu_update, reinterpret_cast<std::uint64_t>(&update), 1, 0, DOMID_SELF);
 }

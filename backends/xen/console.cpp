@@ -68,7 +68,7 @@ void write_console(std::string_view text) {
     if (xen::ring != nullptr) {
         xen::write_ring(text);
     } else if (!text.empty()) {
-        xen::hypercall(__HYPERVISOR_console_io, CONSOLEIO_write, text.size(), xen::address_of(text.data()));
+        xen::hypercall(__HYPERVISOR_console_io, CONSOLEIO_write, text.size(), xen::address_of(&text.front()));
     }
 }
 

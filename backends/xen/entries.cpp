@@ -7,6 +7,7 @@
 #include "backends/xen/trampolines.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
+#include "frontends/x86/guest_memory.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
@@ -85,17 +86,22 @@ std::uint8_t leave() {
     return vcpu.cpl == 3 ? 1 : 0;
 }
 
-// A single step that began before a rewritten site ends in the first instruction of the VMM. The site is done
-// in the general way, and the step is reported behind it.
-std::uint8_t finish_step() {
+// A single step that began at a rewritten site ends in the first instruction of the VMM. The site is done in
+// the general way, and the step is reported behind it.
+void finish_step() {
     vcpu.step_after_site = true;
     vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
-    const bool by_jump = site_of_trampoline(vcpu.registers.rip) != 0;
-    if (!by_jump) {
-        vcpu.registers.rip = general_site_pointer;
+    const std::uint64_t site = site_of_trampoline(vcpu.registers.rip);
+    if (site != 0) {
+        site_jumped(site);
+        return;
     }
-    exit_mask = vcpu.interrupt_flag ? 0 : 1;
-    return 0;
+    std::uint64_t return_address = 0;
+    if (!read_guest(vcpu.registers.general[rsp], return_address)) {
+        stop_guest("a call of the VMM without a stack, at", vcpu.registers.general[rsp]);
+    }
+    vcpu.registers.general[rsp] += sizeof(return_address);
+    site_called(return_address);
 }
 
 // A trampoline, and what follows it until events are masked, is undone.
@@ -142,7 +148,8 @@ std::uint8_t exception_entered() {
     if (vcpu.cpl == 0 && is_in_image(vcpu.registers.rip)) {
         enter_from_frame();
         if (vector == debug_exception) {
-            return finish_step();
+            finish_step();
+            return leave();
         }
         Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
                 << " in the VMM itself, address " << Hex{shared_info.vcpu_info[0].arch.cr2} << '\n';

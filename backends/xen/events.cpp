@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <bit>
@@ -42,13 +43,6 @@ vcpu_time_info read_time_info() {
     return info;
 }
 
-std::uint64_t read_time_stamp() {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
-    asm volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (std::uint64_t{high} << 32U) | low;
-}
-
 } // namespace
 
 std::uint32_t timer_port() {
@@ -75,13 +69,11 @@ using namespace xen;
 
 std::uint64_t now() {
     const vcpu_time_info info = read_time_info();
-    std::uint64_t ticks = read_time_stamp() - info.tsc_timestamp;
+    std::uint64_t ticks = processor::read_time_stamp() - info.tsc_timestamp;
     ticks = info.tsc_shift >= 0 ? ticks << static_cast<unsigned>(info.tsc_shift)
                                 : ticks >> static_cast<unsigned>(-info.tsc_shift);
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    asm("mulq %3" : "=a"(low), "=d"(high) : "a"(ticks), "r"(std::uint64_t{info.tsc_to_system_mul}));
-    const std::uint64_t time = info.system_time + ((high << 32U) | (low >> 32U));
+    const std::uint64_t time =
+        info.system_time + processor::multiply_and_shift_32(ticks, info.tsc_to_system_mul);
     // Devices must not see it go back where Xen adjusts its scale.
     static std::uint64_t latest;
     latest = time > latest ? time : latest;

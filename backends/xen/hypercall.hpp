@@ -19,8 +19,10 @@ namespace previrt::xen {
 // The first instructions of every hypercall page are these; a page of our own would only add a call.
 inline std::int64_t hypercall(unsigned number, std::uint64_t first = 0, std::uint64_t second = 0,
                               std::uint64_t third = 0, std::uint64_t fourth = 0) {
+    // NOLINTBEGIN(misc-const-correctness): asm writes them.
     std::int64_t result = number;
     register std::uint64_t fourth_register asm("r10") = fourth;
+    // NOLINTEND(misc-const-correctness)
     asm volatile("syscall"
                  : "+a"(result), "+D"(first), "+S"(second), "+d"(third), "+r"(fourth_register)
                  :

@@ -3,6 +3,7 @@
 #include "backends/xen/layout.hpp"
 #include "frontends/x86/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -35,14 +36,6 @@ DescriptorPages take_pages(unsigned count) {
 bool has_base_instructions;
 
 enum Msr : std::uint32_t { fs_base = 0xc0000100, gs_base = 0xc0000101, kernel_gs_base = 0xc0000102 };
-
-// Xen emulates it. Its "kernel" base, in a PV guest's kernel, is the user's.
-std::uint64_t read_real_msr(std::uint32_t number) {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
-    asm volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(number));
-    return (std::uint64_t{high} << 32U) | low;
-}
 
 void set_base(unsigned which, std::uint64_t base) {
     must_succeed(__HYPERVISOR_set_segment_base, "set_segment_base", which, base);
@@ -116,11 +109,9 @@ void load_user_gs(std::uint16_t selector) {
 
 std::uint64_t read_fs_base() {
     if (!has_base_instructions) {
-        return read_real_msr(fs_base);
+        return processor::read_msr(fs_base);
     }
-    std::uint64_t base = 0;
-    asm volatile("rdfsbase %0" : "=r"(base));
-    return base;
+    return processor::read_fs_base();
 }
 
 void write_fs_base(std::uint64_t base) {
@@ -133,14 +124,13 @@ void write_fs_base(std::uint64_t base) {
 
 std::uint64_t read_gs_base(bool user) {
     if (user) {
-        return read_real_msr(kernel_gs_base);
+        return processor::read_msr(
+            kernel_gs_base); // Xen emulates it: in a PV guest's kernel it is the user's
     }
     if (!has_base_instructions) {
-        return read_real_msr(gs_base);
+        return processor::read_msr(gs_base);
     }
-    std::uint64_t base = 0;
-    asm volatile("rdgsbase %0" : "=r"(base));
-    return base;
+    return processor::read_gs_base();
 }
 
 void write_gs_base(bool user, std::uint64_t base) {

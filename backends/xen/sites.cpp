@@ -26,7 +26,6 @@ Treatment treat_site(const KnownSite& site) {
     switch (site.kind()) {
     case SiteKind::cli:
     case SiteKind::mov_from_control:
-        return {.way = Way::in_line};
     case SiteKind::mov_from_segment:
         return {.way = Way::in_line};
     // Each raises #GP, which tells it from other faults; a return to behind it must find what follows.
@@ -137,7 +136,11 @@ bool leads_to_user_mode(const KnownSite& site) {
     const std::span<const KnownSite> sites = known_sites();
     const KnownSite* const end = sites.data() + sites.size();
     const KnownSite* next = find_site(site.address);
-    for (unsigned i = 0; i < sites_ahead && next != nullptr && ++next != end; ++i) {
+    for (unsigned i = 0; i < sites_ahead && next != nullptr; ++i) {
+        ++next;
+        if (next == end) {
+            return false;
+        }
         if (next->address - site.address > nearby) {
             return false;
         }

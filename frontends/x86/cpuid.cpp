@@ -29,6 +29,9 @@ struct Policy {
 
 constexpr std::uint32_t all = ~0U;
 
+// Xen hides from its guests what the shadow page tables give: 4 MiB and 2 MiB pages, global pages.
+constexpr std::uint32_t modelled_here = bit(3) | bit(13); // of leaf 1, EDX
+
 constexpr Policy policies[] = {
     {0x0, 0, all, all, all},
     // Hidden in ECX: MONITOR, VMX, SMX, power and thermal, PCID, DCA, x2APIC, TSC deadline, hypervisor.
@@ -93,6 +96,7 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
         answer.ecx &= ~osxsave;
         answer.ecx |= (vcpu.cr4 & cr4_osxsave) != 0 ? osxsave : 0;
         answer.ebx |= 1U << 16U; // one logical processor
+        answer.edx |= modelled_here;
         break;
     case 0x7:
         if (subleaf != 0) {

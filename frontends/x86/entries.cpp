@@ -18,11 +18,15 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace previrt {
 
 namespace {
 
 constexpr std::uint64_t single_step = 1U << 14U; // DR6.BS
+constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
 const KnownSite& site_at(std::uint64_t address) {
     const KnownSite* const site = find_site(guest_link_address(address));
@@ -42,14 +46,15 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     instruction->next = end;
     instruction->annotation = site.record.operand;
     record_event(Event::site, address, site.record.kind);
+    const bool steps = vcpu.step_after_site;
+    vcpu.step_after_site = false;
+    if (steps) {
+        vcpu.registers.rflags |= flag_trap; // pushf stores it, popf may clear it
+    }
     execute_site(*instruction);
-    if (vcpu.step_after_site) {
-        vcpu.step_after_site = false;
-        vcpu.registers.rflags |= flag_trap;
-        if (!exception_is_raised()) {
-            vcpu.debug[6] |= single_step;
-            raise_exception(debug_exception);
-        }
+    if (steps && !exception_is_raised()) {
+        vcpu.debug[6] |= single_step;
+        raise_exception(debug_exception);
     }
 }
 
@@ -118,27 +123,28 @@ void general_protection_taken(std::uint32_t error_code) {
 }
 
 void invalid_opcode_taken() {
-    std::uint8_t code[5];
+    std::uint8_t code[trap_mark_bytes];
     const std::uint64_t address = vcpu.registers.rip;
     const bool is_marked = vcpu.cpl == 0 &&
                            peek_guest(address, code, sizeof(code), Privilege::supervisor) == sizeof(code) &&
-                           code[0] == 0x0f && code[1] == 0x0b && code[2] == trap_mark;
+                           std::equal(std::begin(trap_mark), std::end(trap_mark), code);
     if (!is_marked) {
         raise_exception(invalid_opcode);
         return;
     }
     // A copy of a site without operands in its encoding: pushf and popf in a kprobe's template.
     Instruction instruction{};
-    instruction.kind = static_cast<SiteKind>(code[3]);
+    instruction.kind = static_cast<SiteKind>(code[sizeof(trap_mark)]);
     instruction.address = address;
-    instruction.next = address + code[4];
+    instruction.next = address + trap_mark_bytes;
     instruction.width = 8;
-    ++counters.trapped_sites[code[3]];
+    ++counters.trapped_sites[code[sizeof(trap_mark)]];
     execute_site(instruction);
 }
 
 void debug_exception_taken() {
     vcpu.debug[6] |= backend::read_debug_register(6) & 0xe00fU;
+    backend::write_debug_register(6, dr6_reset); // the processor only ever adds to it
     if (vcpu.stepping) {
         vcpu.stepping = false;
         vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
@@ -150,6 +156,29 @@ void debug_exception_taken() {
         vcpu.debug[6] &= ~single_step;
     }
     raise_exception(debug_exception);
+}
+
+// The real CR0 has TS and MP set where the guest has any of TS, MP and EM in a way that should stop
+// something.
+void device_not_available_taken() {
+    backend::set_task_switched((vcpu.cr0 & (cr0_ts | cr0_em)) != 0);
+    std::uint8_t code[longest_instruction];
+    const std::size_t got = peek_guest(vcpu.registers.rip, code, sizeof(code),
+                                       vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor);
+    constexpr std::uint8_t fwait = 0x9b;
+    if (got > 0 && code[0] == fwait && (vcpu.cr0 & (cr0_ts | cr0_mp)) != (cr0_ts | cr0_mp)) {
+        ++vcpu.registers.rip; // it waits for an error of an x87 that is not used here
+        return;
+    }
+    std::size_t opcode = 0;
+    const auto is_prefix = [](std::uint8_t byte) {
+        return byte == 0x66 || byte == 0xf2 || byte == 0xf3 || (byte & 0xf0U) == 0x40;
+    };
+    while (opcode < got && is_prefix(code[opcode])) {
+        ++opcode;
+    }
+    const bool is_x87 = opcode < got && (code[opcode] == fwait || (code[opcode] & 0xf8U) == 0xd8);
+    raise_exception((vcpu.cr0 & cr0_em) != 0 && !is_x87 ? invalid_opcode : device_not_available);
 }
 
 } // namespace
@@ -201,8 +230,7 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
         deliver_software_interrupt(vector);
         break;
     case device_not_available:
-        backend::set_task_switched((vcpu.cr0 & (cr0_ts | cr0_em)) != 0);
-        raise_exception(vector);
+        device_not_available_taken();
         break;
     default:
         raise_exception(vector, error_code);

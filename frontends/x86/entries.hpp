@@ -10,8 +10,8 @@ namespace previrt {
 
 // A rewritten site called; `return_address` is what the call pushed.
 void site_called(std::uint64_t return_address);
-// A rewritten site jumped.
-void site_jumped(std::uint64_t site);
+// The rewritten site at `address` jumped.
+void site_jumped(std::uint64_t address);
 // The processor raised an exception, with the registers as the guest had them.
 void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_t fault_address);
 // `syscall` in user mode; RIP is behind it.

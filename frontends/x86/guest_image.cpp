@@ -187,13 +187,14 @@ void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
 
 void write_page_tables() {
     constexpr std::uint64_t table_flags = page_present | page_writable | page_accessed;
-    auto* const tables =
-        reinterpret_cast<std::uint64_t*>(ram_at(page_tables_at, 3 * page_bytes, "no low memory at"));
-    std::memset(tables, 0, 3 * page_bytes);
+    auto* const tables = reinterpret_cast<std::uint64_t*>(
+        ram_at(page_tables_at, std::uint64_t{3} * page_bytes, "no low memory at"));
+    std::memset(tables, 0, std::uint64_t{3} * page_bytes);
     tables[0] = (page_tables_at + page_bytes) | table_flags;
-    tables[entries_per_table] = (page_tables_at + (2 * page_bytes)) | table_flags;
+    tables[entries_per_table] = (page_tables_at + (std::uint64_t{2} * page_bytes)) | table_flags;
     for (std::uint64_t i = 0; i < identity_bytes / large_page_bytes; ++i) {
-        tables[(2 * entries_per_table) + i] = (i * large_page_bytes) | table_flags | page_dirty | page_large;
+        tables[(std::uint64_t{2} * entries_per_table) + i] =
+            (i * large_page_bytes) | table_flags | page_dirty | page_large;
     }
 }
 

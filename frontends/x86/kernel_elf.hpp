@@ -32,16 +32,16 @@ public:
     [[nodiscard]] std::uint64_t physical_of(std::uint64_t address) const; // ~0: outside the segments
 
     // Stops where there is none of that name.
-    [[nodiscard]] KernelSection section(std::string_view name) const;
+    [[nodiscard]] KernelSection section(std::string_view wanted) const;
     // Where sites may lie: executable sections and .rodata, in order of address.
-    std::size_t code_sections(std::span<Text> text) const;
+    [[nodiscard]] std::size_t code_sections(std::span<Text> text) const;
     // Alternatives and templates: the guest copies this code.
     [[nodiscard]] bool is_copied(std::uint64_t address) const;
 
 private:
     struct SectionHeader;
     [[nodiscard]] SectionHeader header(unsigned number) const;
-    [[nodiscard]] std::string_view name(const SectionHeader& header) const;
+    [[nodiscard]] std::string_view name(const SectionHeader& section) const;
     [[nodiscard]] std::span<const std::uint8_t> contents(const SectionHeader& header) const;
 
     std::span<const std::uint8_t> file_;

@@ -3,6 +3,7 @@
 
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -38,13 +39,6 @@ bool is_users(bool active) {
     return active == (vcpu.gs_exchanged != 0);
 }
 
-std::uint64_t read_time_stamp() {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
-    asm volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (std::uint64_t{high} << 32U) | low;
-}
-
 bool write_efer(std::uint64_t value) {
     constexpr std::uint64_t defined = efer_sce | efer_lme | efer_lma | efer_nxe;
     if ((value & ~defined) != 0 || ((value ^ vcpu.efer) & efer_lme) != 0) {
@@ -74,7 +68,7 @@ bool write_page_attributes(std::uint64_t value) {
 std::optional<std::uint64_t> read_msr(std::uint32_t number) {
     switch (number) {
     case time_stamp_counter:
-        return read_time_stamp();
+        return processor::read_time_stamp();
     case platform_id:
     case microcode_revision:
     case amd_hardware_configuration:
@@ -148,10 +142,7 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
         vcpu.sysenter_eip = value;
         return true;
     case debug_control:
-        if (value != 0) {
-            return false;
-        }
-        return true;
+        return value == 0;
     case page_attributes:
         return write_page_attributes(value);
     case efer:

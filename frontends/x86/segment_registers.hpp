@@ -9,7 +9,7 @@ enum : std::uint8_t { segment_es, segment_cs, segment_ss, segment_ds, segment_fs
 
 // The real register: it holds the guest's selector, but for CS and SS.
 inline std::uint16_t read_segment(unsigned segment) {
-    std::uint16_t selector = 0;
+    std::uint16_t selector = 0; // NOLINT(misc-const-correctness): asm writes it
     switch (segment) {
     case segment_es:
         asm volatile("mov %%es, %0" : "=r"(selector));

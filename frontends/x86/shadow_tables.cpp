@@ -161,7 +161,7 @@ void unlink(std::uint64_t entry) {
 }
 
 void drop(TableNumber table) {
-    Table& what = tables[table];
+    const Table& what = tables[table];
     if (what.level > 1) {
         const std::uint64_t* const entries = backend::table_entries(table);
         for (unsigned i = 0; i < entries_per_table; ++i) {
@@ -275,10 +275,10 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     return link_entry(child, guest_entry);
 }
 
-bool is_made_of(std::uint64_t entry, std::uint64_t large_entry) {
+bool is_made_of(std::uint64_t shadow, std::uint64_t guest) {
     const TableNumber child =
-        (entry & page_present) != 0 ? backend::table_at((entry & frame_mask) >> page_shift) : no_table;
-    return child != no_table && tables[child].large_entry == large_entry;
+        (shadow & page_present) != 0 ? backend::table_at((shadow & frame_mask) >> page_shift) : no_table;
+    return child != no_table && tables[child].large_entry == guest;
 }
 
 void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view) {
@@ -479,7 +479,7 @@ TableNumber child_of(TableNumber table, unsigned index) {
 // made.
 bool follow_path(std::uint64_t address, const PageWalk& walk, bool from_user) {
     const unsigned slot = table_index(address, root_level);
-    Table& root = tables[current_root];
+    const Table& root = tables[current_root];
     change_root_slot(current_root, slot, walk.entry[root_level]);
     TableNumber table = from_user ? root.user_root : current_root;
     unsigned index = slot;

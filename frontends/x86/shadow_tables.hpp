@@ -21,7 +21,7 @@ struct ShadowMemory {
 };
 
 // How much the book-keeping needs.
-std::uint64_t shadow_memory_bytes(std::uint64_t guest_frames, std::uint32_t tables);
+std::uint64_t shadow_memory_bytes(std::uint64_t frames, std::uint32_t table_count);
 void start_shadow_tables(ShadowMemory memory);
 
 // CR3 was written: the root that it names takes effect.

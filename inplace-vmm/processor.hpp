@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+// Instructions of the real processor that level 3 may execute. NOLINTBEGIN(misc-const-correctness): asm
+// writes.
+namespace previrt::processor {
+
+inline std::uint64_t read_time_stamp() {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    asm volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (std::uint64_t{high} << 32U) | low;
+}
+
+inline std::uint64_t read_msr(std::uint32_t number) {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    asm volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(number));
+    return (std::uint64_t{high} << 32U) | low;
+}
+
+inline std::uint64_t read_fs_base() {
+    std::uint64_t base = 0;
+    asm volatile("rdfsbase %0" : "=r"(base));
+    return base;
+}
+
+inline std::uint64_t read_gs_base() {
+    std::uint64_t base = 0;
+    asm volatile("rdgsbase %0" : "=r"(base));
+    return base;
+}
+
+// The upper 64 bits of a product's lower 96.
+inline std::uint64_t multiply_and_shift_32(std::uint64_t left, std::uint32_t right) {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    asm("mulq %3" : "=a"(low), "=d"(high) : "a"(left), "r"(std::uint64_t{right}));
+    return (high << 32U) | (low >> 32U);
+}
+
+} // namespace previrt::processor
+// NOLINTEND(misc-const-correctness)
