@@ -15,6 +15,7 @@ std::uint8_t* guest_ram();
 std::uint64_t guest_ram_bytes();
 // What a page-table entry says to reach a frame of guest RAM.
 std::uint64_t machine_frame(std::uint64_t guest_frame);
+std::uint64_t guest_frame_of(std::uint64_t machine_frame); // past guest_ram_bytes(): not the guest's
 
 // ---- shadow page tables: frames of a pool, by number
 
@@ -37,6 +38,7 @@ void unpin_root(TableNumber kernel, TableNumber user);
 void load_root(TableNumber kernel, TableNumber user);
 void invalidate_page(std::uint64_t address);
 void invalidate_all();
+void queue_invalidate_all(); // behind the queued entries
 // Entries by which a kernel root holds the VMM: at level 4 for its map and for slot 511, at level 3 and 2 for
 // the last entry of the tables above it. 0 where the back-end needs none.
 std::uint64_t map_entry();

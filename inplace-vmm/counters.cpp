@@ -109,6 +109,7 @@ void print_counters() {
     member("shadow_tables_dropped") << counters.tables_dropped;
     member("shadow_entries_written") << counters.entries_written;
     member("shadow_pool_exhausted") << counters.pool_exhausted;
+    member("unannotated_table_writes") << counters.unannotated_writes;
     member("events_taken") << counters.events_taken;
     member("delivered_at_once") << counters.delivered_at_once;
     member("delivered_at_site") << counters.delivered_at_site;

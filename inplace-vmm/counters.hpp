@@ -24,6 +24,7 @@ struct Counters {
     std::uint64_t tables_dropped;
     std::uint64_t entries_written;
     std::uint64_t pool_exhausted;
+    std::uint64_t unannotated_writes;  // to page tables that were live
     std::uint64_t events_taken;        // upcalls
     std::uint64_t delivered_at_once;   // interrupts, where the event came
     std::uint64_t delivered_at_site;   // at sti, popf, iret

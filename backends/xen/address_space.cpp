@@ -58,6 +58,7 @@ mmu_update updates[most_updates];
 unsigned update_count;
 mmuext_op invalidations[most_updates];
 unsigned invalidation_count;
+bool flush_is_queued;
 
 void extended_operations(mmuext_op* operations, unsigned count) {
     if (count != 0) {
@@ -81,8 +82,14 @@ void flush_updates() {
             stop_guest("Xen refused a page table");
         }
     }
-    const unsigned count = invalidation_count;
+    unsigned count = invalidation_count;
     invalidation_count = 0;
+    if (flush_is_queued) {
+        flush_is_queued = false;
+        invalidations[0] = {};
+        invalidations[0].cmd = MMUEXT_TLB_FLUSH_LOCAL;
+        count = 1; // in place of the single ones
+    }
     extended_operations(invalidations, count);
 }
 
@@ -281,6 +288,11 @@ std::uint64_t machine_frame(std::uint64_t guest_frame) {
     return machine_frame_of(guest_pages.first + guest_frame);
 }
 
+std::uint64_t guest_frame_of(std::uint64_t frame) {
+    const auto* const pages = reinterpret_cast<const std::uint64_t*>(MACH2PHYS_VIRT_START);
+    return pages[frame] - guest_pages.first;
+}
+
 std::uint32_t table_count() {
     return static_cast<std::uint32_t>(pool.end - pool.first);
 }
@@ -375,6 +387,10 @@ void invalidate_page(std::uint64_t address) {
     operation.cmd = MMUEXT_INVLPG_LOCAL;
     operation.arg1.linear_addr = address;
     extended_operations(&operation, 1);
+}
+
+void queue_invalidate_all() {
+    flush_is_queued = true;
 }
 
 void invalidate_all() {

@@ -58,7 +58,7 @@ void write_cr4(std::uint64_t value) {
         backend::set_extensions(value);
     }
     if ((changed & (cr4_pge | cr4_pse | cr4_pae)) != 0) {
-        backend::invalidate_all();
+        shadow_flush();
     }
 }
 

@@ -28,6 +28,9 @@ namespace {
 constexpr std::uint64_t single_step = 1U << 14U; // DR6.BS
 constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
+// Where an interrupt is delivered, if one is.
+std::uint64_t* delivery_point = &counters.delivered_at_site;
+
 const KnownSite& site_at(std::uint64_t address) {
     const KnownSite* const site = find_site(guest_link_address(address));
     if (site == nullptr) {
@@ -46,6 +49,7 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     instruction->next = end;
     instruction->annotation = site.record.operand;
     record_event(Event::site, address, site.record.kind);
+    delivery_point = site.kind() == SiteKind::hlt ? &counters.delivered_at_idle : &counters.delivered_at_site;
     const bool steps = vcpu.step_after_site;
     vcpu.step_after_site = false;
     if (steps) {
@@ -204,6 +208,7 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
     ++counters.exceptions[vector & 31U];
     record_event(Event::trap, vcpu.registers.rip, (std::uint64_t{vector} << 32U) | error_code);
     vcpu.instruction = vcpu.registers.rip;
+    delivery_point = &counters.delivered_at_site;
     switch (vector) {
     case page_fault:
         page_fault_taken(fault_address, error_code);
@@ -244,6 +249,7 @@ void system_call_taken(bool compatibility_mode) {
 
 void event_taken() {
     ++counters.events_taken;
+    delivery_point = &counters.delivered_at_once;
 }
 
 namespace {
@@ -286,6 +292,8 @@ void prepare_return() {
             }
             continue;
         }
+        const bool is_return = vcpu.cpl == 3 && delivery_point != &counters.delivered_at_once;
+        ++*(is_return ? &counters.delivered_at_return : delivery_point);
         deliver_due_interrupt();
     }
     if (!vcpu.interrupt_flag && pc.pic.interrupt_requested()) {

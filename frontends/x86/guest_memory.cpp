@@ -3,6 +3,7 @@
 
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/page_walk.hpp"
+#include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -74,9 +75,11 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
     }
     const std::size_t first = bytes_in_page(address, bytes);
     mark_accessed(walks[0], true);
+    shadow_before_write(walks[0].physical);
     std::memcpy(page_memory(walks[0], first), from, first);
     if (first < bytes) {
         mark_accessed(walks[1], true);
+        shadow_before_write(walks[1].physical);
         std::memcpy(page_memory(walks[1], bytes - first), static_cast<const std::uint8_t*>(from) + first,
                     bytes - first);
     }

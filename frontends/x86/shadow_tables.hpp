@@ -21,13 +21,17 @@ struct ShadowMemory {
 };
 
 // How much the book-keeping needs.
-std::uint64_t shadow_memory_bytes(std::uint64_t frames, std::uint32_t table_count);
+std::uint64_t shadow_memory_bytes(std::uint64_t guest_frames, std::uint32_t table_count);
 void start_shadow_tables(ShadowMemory memory);
 
 // CR3 was written: the root that it names takes effect.
 void load_shadow_root();
 // A guest entry of a table of that level, at this guest-physical address, was written.
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level);
+// The VMM is about to write to guest memory for the guest.
+void shadow_before_write(std::uint64_t guest_physical);
+// A flush of all that may be cached of the page tables.
+void shadow_flush();
 // invlpg.
 void shadow_invalidate(std::uint64_t address);
 // CR0.WP, EFER.NXE changed: what entries mean has changed.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "inplace-vmm/backend.hpp"
+
+#include <cstdint>
+
+// The shadow tables and what is known of each guest frame: book-keeping that the files of the shadow share.
+namespace previrt::shadow {
+
+using backend::TableNumber;
+
+constexpr TableNumber no_table = ~TableNumber{0};
+constexpr unsigned lower_half = entries_per_table / 2;
+
+// Who sees a table. Most of the lower half is open to user mode, so both views of a root share its tables,
+// and a supervisor's page there splits the slot.
+enum class View : std::uint8_t {
+    kernel, // every page
+    user,   // pages open to user mode
+};
+
+struct Table {
+    std::uint64_t guest_frame; // of the guest table; of the first page, in a large page
+    std::uint64_t large_entry; // the guest entry of that large page, or 0
+    TableNumber next;          // of the same guest frame, or of the free list
+    std::uint32_t parents;     // entries that name it; a root has none
+    TableNumber user_root;     // of a kernel root
+    bool in_use;
+    std::uint8_t level;
+    View view;
+    bool holds_vmm; // on the way to the last 2 MiB
+    std::uint64_t split[lower_half / 64];
+};
+
+// An entry of a level-1 table.
+struct Leaf {
+    TableNumber table = no_table;
+    std::uint32_t index = 0;
+
+    bool operator==(const Leaf&) const = default;
+};
+
+struct Frame {
+    TableNumber tables;    // first of those that shadow it
+    Leaf writer;           // one that maps it writable, or did before the frame was protected
+    std::uint32_t writers; // how many map it writable
+    bool unsynchronized;   // a shadowed frame that the guest may write: its shadow follows at the next flush
+};
+
+extern Table* tables;
+extern Frame* frames;
+extern std::uint64_t frame_count;
+extern TableNumber current_root;
+// Some page of the kernel's is not mapped, or not writable, before its first use: see shadow_prepare_stack.
+extern bool kernel_pages_are_lazy;
+// Counts what takes a mapping away.
+extern std::uint64_t removals;
+
+void start_pool(ShadowMemory memory);
+
+// no_table: the pool is exhausted.
+TableNumber allocate_table();
+// The table is unlinked; its memory is used again when the hypervisor has forgotten it.
+void bury_table(TableNumber table);
+void free_buried_tables();
+std::uint32_t free_table_count();
+
+// The tables of a guest frame. The first makes it protected, behind the last it is free again.
+void chain_table(TableNumber table);
+void unchain_table(TableNumber table);
+TableNumber find_table(unsigned level, std::uint64_t guest_frame, View view, bool holds_vmm);
+
+const std::uint64_t* guest_table(std::uint64_t guest_frame);
+
+inline TableNumber table_in(std::uint64_t entry) {
+    return (entry & page_present) != 0 ? backend::table_at(frame_of(entry)) : no_table;
+}
+
+} // namespace previrt::shadow

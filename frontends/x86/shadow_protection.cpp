@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/shadow_protection.hpp"
+
+#include "frontends/x86/shadow_entries.hpp"
+#include "frontends/x86/shadow_roots.hpp"
+#include "inplace-vmm/counters.hpp"
+
+namespace previrt::shadow {
+
+namespace {
+
+constexpr unsigned most_unsynchronized = 64;
+std::uint64_t unsynchronized[most_unsynchronized];
+unsigned unsynchronized_count;
+
+bool is_writable(std::uint64_t entry) {
+    constexpr std::uint64_t both = page_present | page_writable;
+    return (entry & both) == both;
+}
+
+std::uint64_t& real_entry(Leaf leaf) {
+    return backend::table_entries(leaf.table)[leaf.index];
+}
+
+// ~0: not the guest's.
+std::uint64_t frame_in(std::uint64_t entry) {
+    const std::uint64_t frame =
+        (entry & page_present) != 0 ? backend::guest_frame_of(frame_of(entry)) : ~std::uint64_t{0};
+    return frame < frame_count ? frame : ~std::uint64_t{0};
+}
+
+void make_read_only(Leaf leaf, Frame& frame) {
+    const std::uint64_t entry = real_entry(leaf) & ~std::uint64_t{page_writable | page_dirty};
+    backend::write_entry(leaf.table, leaf.index, entry);
+    --frame.writers;
+}
+
+} // namespace
+
+void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after) {
+    const std::uint64_t old_frame = frame_in(before);
+    const std::uint64_t new_frame = frame_in(after);
+    if (old_frame != ~std::uint64_t{0}) {
+        Frame& frame = frames[old_frame];
+        frame.writers -= is_writable(before) ? 1 : 0;
+        if (old_frame != new_frame && frame.writer == leaf) {
+            frame.writer = {};
+        }
+    }
+    if (new_frame != ~std::uint64_t{0} && (is_writable(after) || is_protected(new_frame))) {
+        Frame& frame = frames[new_frame];
+        frame.writers += is_writable(after) ? 1 : 0;
+        if (frame.writer.table == no_table) {
+            frame.writer = leaf;
+        }
+    }
+}
+
+void protect_frame(std::uint64_t number) {
+    Frame& frame = frames[number];
+    if (frame.writers == 0) {
+        return;
+    }
+    if (frame.writer.table != no_table && is_writable(real_entry(frame.writer))) {
+        make_read_only(frame.writer, frame);
+    }
+    // Rare: pages that become page tables have been the kernel's alone before.
+    const std::uint64_t machine = backend::machine_frame(number);
+    for (TableNumber table = 0; table < backend::table_count() && frame.writers != 0; ++table) {
+        if (!tables[table].in_use || tables[table].level != 1) {
+            continue;
+        }
+        for (std::uint32_t index = 0; index < entries_per_table; ++index) {
+            const Leaf leaf{.table = table, .index = index};
+            if (is_writable(real_entry(leaf)) && frame_of(real_entry(leaf)) == machine) {
+                make_read_only(leaf, frame);
+            }
+        }
+    }
+    backend::queue_invalidate_all();
+}
+
+void release_frame(std::uint64_t number) {
+    const Leaf leaf = frames[number].writer;
+    if (leaf.table != no_table) {
+        refresh_leaf(leaf);
+        backend::flush_entries();
+    }
+}
+
+void let_write(std::uint64_t number) {
+    ++counters.unannotated_writes;
+    drop_unused_root(number);
+    Frame& frame = frames[number];
+    if (frame.tables == no_table) {
+        return;
+    }
+    if (unsynchronized_count == most_unsynchronized) {
+        synchronize();
+    }
+    frame.unsynchronized = true;
+    unsynchronized[unsynchronized_count++] = number;
+    release_frame(number);
+}
+
+void synchronize() {
+    const unsigned count = unsynchronized_count;
+    unsynchronized_count = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        Frame& frame = frames[unsynchronized[i]];
+        if (!frame.unsynchronized) {
+            continue; // no table any more
+        }
+        frame.unsynchronized = false;
+        TableNumber next = no_table;
+        for (TableNumber table = frame.tables; table != no_table; table = next) {
+            next = tables[table].next;
+            follow_table(table);
+        }
+        protect_frame(unsynchronized[i]);
+    }
+}
+
+} // namespace previrt::shadow

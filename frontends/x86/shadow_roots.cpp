@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/shadow_roots.hpp"
+
+#include "frontends/x86/shadow_entries.hpp"
+#include "inplace-vmm/stop.hpp"
+
+namespace previrt::shadow {
+
+namespace {
+
+bool is_split(const Table& root, unsigned index) {
+    return ((root.split[index / 64] >> (index % 64)) & 1U) != 0;
+}
+
+View view_below(const Table& root, unsigned index) {
+    return index < lower_half && !is_split(root, index) ? View::user : View::kernel;
+}
+
+TableNumber make_root(std::uint64_t guest_frame) {
+    const TableNumber root = allocate_table();
+    const TableNumber user = allocate_table();
+    if (user == no_table) {
+        stop_guest("no memory is left for page tables");
+    }
+    for (const TableNumber table : {root, user}) {
+        Table& what = tables[table];
+        what.guest_frame = guest_frame;
+        what.level = root_level;
+        what.view = table == root ? View::kernel : View::user;
+    }
+    tables[root].holds_vmm = true;
+    tables[root].user_root = user;
+    chain_table(root);
+    backend::table_entries(root)[backend::map_slot()] = backend::map_entry();
+    backend::table_entries(root)[entries_per_table - 1] = backend::vmm_entry(root_level);
+    backend::publish_table(root);
+    backend::publish_table(user);
+    backend::pin_root(root, user);
+    follow_table(root);
+    return root;
+}
+
+} // namespace
+
+bool is_the_vmms(unsigned root_index) {
+    return root_index == backend::map_slot() || backend::slot_is_reserved(root_index);
+}
+
+TableNumber find_or_make_root(std::uint64_t guest_frame) {
+    const TableNumber root = find_table(root_level, guest_frame, View::kernel, true);
+    return root != no_table ? root : make_root(guest_frame);
+}
+
+void split_slot(TableNumber root, unsigned index) {
+    tables[root].split[index / 64] |= std::uint64_t{1} << (index % 64);
+}
+
+void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry) {
+    if (is_the_vmms(index)) {
+        return;
+    }
+    const Table& what = tables[root];
+    if (index < lower_half && (guest_entry & (page_present | page_user)) == page_present) {
+        split_slot(root, index); // user mode sees nothing of it
+    }
+    change_entry(root, index, guest_entry, view_below(what, index));
+    change_entry(what.user_root, index, guest_entry, View::user);
+}
+
+void follow_table(TableNumber table) {
+    const Table& what = tables[table];
+    const std::uint64_t* const from = guest_table(what.guest_frame);
+    const std::uint64_t* const entries = backend::table_entries(table);
+    for (unsigned i = 0; i < entries_per_table; ++i) {
+        if (from[i] == 0 && entries[i] == 0) {
+            continue;
+        }
+        if (what.level == root_level) {
+            change_root_slot(table, i, from[i]);
+        } else {
+            change_entry(table, i, from[i], what.view);
+        }
+    }
+}
+
+void drop_root(TableNumber root) {
+    const TableNumber user = tables[root].user_root;
+    unchain_table(root);
+    backend::unpin_root(root, user);
+    for (const TableNumber table : {root, user}) {
+        const std::uint64_t* const entries = backend::table_entries(table);
+        for (unsigned i = 0; i < entries_per_table; ++i) {
+            if ((entries[i] & page_present) != 0 && !is_the_vmms(i)) {
+                unlink_entry(entries[i]);
+            }
+        }
+        backend::retire_table(table);
+        bury_table(table);
+    }
+}
+
+void drop_unused_root(std::uint64_t guest_frame) {
+    const TableNumber root = find_table(root_level, guest_frame, View::kernel, true);
+    if (root != no_table && root != current_root) {
+        drop_root(root);
+    }
+}
+
+void drop_other_roots() {
+    for (TableNumber table = 0; table < backend::table_count(); ++table) {
+        const Table& what = tables[table];
+        if (what.in_use && what.level == root_level && what.view == View::kernel && table != current_root) {
+            drop_root(table);
+        }
+    }
+    free_buried_tables();
+}
+
+void make_room() {
+    constexpr std::uint32_t least_free = 64;
+    if (free_table_count() >= least_free) {
+        return;
+    }
+    free_buried_tables();
+    if (free_table_count() < least_free) {
+        drop_other_roots();
+    }
+}
+
+} // namespace previrt::shadow
