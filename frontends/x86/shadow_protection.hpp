@@ -14,12 +14,12 @@ inline bool is_protected(std::uint64_t frame) {
 // A leaf changes from `before` to `after`, entries of the real table.
 void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after);
 
-void protect_frame(std::uint64_t frame);
+void protect_frame(std::uint64_t number);
 // The kernel's own mapping becomes writable at once: it may be a stack next, where no fault can be taken.
-void release_frame(std::uint64_t frame);
+void release_frame(std::uint64_t number);
 
 // The guest, or the VMM for it, writes to a protected frame.
-void let_write(std::uint64_t frame);
+void let_write(std::uint64_t number);
 // A flush: the shadows of such frames follow, and they are protected again.
 void synchronize();
 
