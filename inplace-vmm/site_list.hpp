@@ -15,8 +15,9 @@ struct KnownSite {
     std::uint8_t bytes[16]; // before it was rewritten
 
     [[nodiscard]] SiteKind kind() const { return static_cast<SiteKind>(record.kind); }
-    // The instruction with its prefixes, without what is behind it.
+    // The instruction without its padding, and how far it is behind the site's address.
     [[nodiscard]] std::span<const std::uint8_t> instruction() const;
+    [[nodiscard]] unsigned padding_in_front() const;
     [[nodiscard]] std::uint64_t end() const { return address + record.site_length(); }
 };
 static_assert(sizeof(KnownSite) == 32);

@@ -50,15 +50,67 @@ bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (
     return true;
 }
 
+// Pages that a supervisor may read, and write where their dirty bit is set already.
+struct Translation {
+    std::uint64_t page; // its number, or all ones
+    std::uint8_t* memory;
+    bool may_write;
+};
+constexpr std::size_t translation_count = 16;
+constexpr std::uint64_t no_page = ~std::uint64_t{0};
+Translation translations[translation_count] = {
+    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
+    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
+    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
+    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
+    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
+    {no_page, nullptr, false}};
+
+Translation& translation_of(std::uint64_t address) {
+    return translations[(address >> page_shift) % translation_count];
+}
+
+// nullptr: not cached, or not all in one page.
+std::uint8_t* cached_memory(std::uint64_t address, std::size_t bytes, bool write) {
+    const Translation& known = translation_of(address);
+    const std::uint64_t offset = address & (page_bytes - 1);
+    const bool hit =
+        known.page == address >> page_shift && offset + bytes <= page_bytes && (!write || known.may_write);
+    return hit ? known.memory + offset : nullptr;
+}
+
+void remember(std::uint64_t address, const PageWalk& walk, bool write) {
+    const std::uint64_t page = walk.physical & ~(page_bytes - 1);
+    std::uint8_t* const memory = physical_memory(page, page_bytes);
+    if (memory != nullptr) {
+        translation_of(address) = {.page = address >> page_shift, .memory = memory, .may_write = write};
+    }
+}
+
 } // namespace
 
+void forget_translations() {
+    for (Translation& translation : translations) {
+        translation.page = no_page;
+    }
+}
+
 bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege privilege) {
+    if (privilege == Privilege::supervisor) {
+        if (const std::uint8_t* const memory = cached_memory(address, bytes, false)) {
+            std::memcpy(to, memory, bytes);
+            return true;
+        }
+    }
     PageWalk walks[2];
     if (!prepare(address, bytes, {.user = privilege == Privilege::user}, walks)) {
         return false;
     }
     const std::size_t first = bytes_in_page(address, bytes);
     mark_accessed(walks[0], false);
+    if (privilege == Privilege::supervisor) {
+        remember(address, walks[0], false);
+    }
     std::memcpy(to, page_memory(walks[0], first), first);
     if (first < bytes) {
         mark_accessed(walks[1], false);
@@ -69,6 +121,13 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
 }
 
 bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Privilege privilege) {
+    if (privilege == Privilege::supervisor) {
+        if (std::uint8_t* const memory = cached_memory(address, bytes, true)) {
+            shadow_before_write(static_cast<std::uint64_t>(memory - backend::guest_ram()));
+            std::memcpy(memory, from, bytes);
+            return true;
+        }
+    }
     PageWalk walks[2];
     if (!prepare(address, bytes, {.write = true, .user = privilege == Privilege::user}, walks)) {
         return false;
@@ -76,6 +135,9 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
     const std::size_t first = bytes_in_page(address, bytes);
     mark_accessed(walks[0], true);
     shadow_before_write(walks[0].physical);
+    if (privilege == Privilege::supervisor) {
+        remember(address, walks[0], true);
+    }
     std::memcpy(page_memory(walks[0], first), from, first);
     if (first < bytes) {
         mark_accessed(walks[1], true);

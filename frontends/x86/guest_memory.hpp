@@ -17,6 +17,9 @@ enum class Privilege : std::uint8_t { supervisor, user };
                               Privilege privilege = Privilege::supervisor);
 [[nodiscard]] bool write_guest(std::uint64_t address, const void* from, std::size_t bytes,
                                Privilege privilege = Privilege::supervisor);
+// The accesses of a supervisor are cached, as in a TLB: what flushes that calls this.
+void forget_translations();
+
 // Raises what write_guest would, and writes nothing.
 [[nodiscard]] bool may_write_guest(std::uint64_t address, std::size_t bytes, Privilege privilege);
 // As much as is mapped: no fault is raised.

@@ -66,6 +66,9 @@ void execute_page_table_access(const Instruction& instruction) {
     if (entry == old) {
         return;
     }
+    if ((old & page_present) != 0) {
+        forget_translations();
+    }
     *place = entry;
     record_event(Event::table_write, walk.physical, entry);
     shadow_entry_written(walk.physical, entry, instruction.annotation);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/shadow_tables.hpp"
 
+#include "frontends/x86/guest_memory.hpp"
 #include "frontends/x86/shadow_entries.hpp"
 #include "frontends/x86/shadow_pool.hpp"
 #include "frontends/x86/shadow_protection.hpp"
@@ -25,6 +26,7 @@ void start_shadow_tables(ShadowMemory memory) {
 }
 
 void load_shadow_root() {
+    forget_translations();
     make_room();
     const std::uint64_t frame = frame_of(vcpu.cr3);
     if (frame >= frame_count) {
@@ -43,6 +45,7 @@ void load_shadow_root() {
 }
 
 void shadow_flush() {
+    forget_translations();
     synchronize();
     backend::invalidate_all();
 }
@@ -107,25 +110,8 @@ bool follow_path(std::uint64_t address, const PageWalk& walk, bool from_user) {
 } // namespace
 
 void shadow_invalidate(std::uint64_t address) {
+    forget_translations();
     synchronize();
-    const unsigned slot = table_index(address, root_level);
-    if (is_canonical(address) && !is_the_vmms(slot)) {
-        const PageWalk walk = walk_page(address, {});
-        TableNumber table = current_root;
-        unsigned index = slot;
-        for (unsigned level = root_level; level >= walk.leaf_level; --level) {
-            if (level == root_level) {
-                change_root_slot(current_root, index, walk.entry[level]);
-            } else {
-                change_entry(table, index, walk.entry[level], tables[table].view);
-            }
-            table = child_of(table, index);
-            if (level == 1 || table == no_table) {
-                break;
-            }
-            index = table_index(address, level - 1);
-        }
-    }
     backend::invalidate_page(address);
     free_buried_tables();
 }
@@ -158,6 +144,7 @@ bool shadow_add_alias(std::uint64_t address) {
 }
 
 void shadow_rebuild() {
+    forget_translations();
     if (current_root == no_table) {
         return;
     }
