@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/xen/hypercall.hpp"
+#include "backends/xen/layout.hpp"
 
 #include <cstdint>
 #include <span>
@@ -17,12 +18,33 @@ struct Domain {
 };
 extern Domain domain;
 
+struct PageRange {
+    std::uint64_t first;
+    std::uint64_t end;
+
+    [[nodiscard]] bool holds(std::uint64_t page) const { return page >= first && page < end; }
+};
+
+// Pages by what they are for.
+struct Memory {
+    PageRange map_tables; // of the map, and at its end its level 3 and the VMM's spare level 3
+    PageRange pool;       // what Xen sees of the shadow tables
+    PageRange guest;
+};
+extern Memory memory;
+
 extern "C" shared_info_t shared_info;
 
 std::uint8_t* page_pointer(std::uint64_t page);
 inline std::uint64_t machine_frame_of(std::uint64_t page) {
     return domain.machine_frames[page];
 }
+inline std::uint64_t machine_address(std::uint64_t page) {
+    return machine_frame_of(page) << page_shift;
+}
+std::uint64_t map_entry_for(std::uint64_t page, bool may_write);
+// The VMM's own tables above the last 2 MiB: level 1, 2 or 3.
+std::uint64_t vmm_table_page(unsigned level);
 
 // Builds the map, and divides the memory between VMM and guest.
 void start_address_space(const start_info* info);

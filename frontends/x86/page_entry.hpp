@@ -29,6 +29,12 @@ constexpr std::uint64_t frame_of(std::uint64_t entry) {
     return (entry & frame_mask) >> page_shift;
 }
 
+// Of the real tables: the machine may have more memory than the guest is told of.
+constexpr std::uint64_t machine_frame_in(std::uint64_t entry) {
+    constexpr std::uint64_t widest = ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
+    return (entry & widest) >> page_shift;
+}
+
 constexpr unsigned table_index(std::uint64_t address, unsigned level) {
     return static_cast<unsigned>(address >> (page_shift + (9 * (level - 1)))) & (entries_per_table - 1);
 }

@@ -34,6 +34,10 @@ std::uint64_t* table_entry(std::uint64_t guest_physical) {
 
 } // namespace
 
+bool has_reserved_bits(unsigned level, std::uint64_t entry) {
+    return (entry & reserved_bits(level, entry)) != 0;
+}
+
 PageWalk walk_page(std::uint64_t address, Access access) {
     PageWalk walk{};
     walk.error_code = (access.write ? fault_write : 0U) | (access.user ? fault_user : 0U) |
@@ -53,7 +57,7 @@ PageWalk walk_page(std::uint64_t address, Access access) {
             walk.faults = true;
             return walk;
         }
-        if ((entry & reserved_bits(level, entry)) != 0) {
+        if (has_reserved_bits(level, entry)) {
             walk.faults = true;
             walk.error_code |= fault_present | fault_reserved;
             return walk;

@@ -24,6 +24,9 @@ struct PageWalk {
     bool user;                      // the page is open to user mode
 };
 
+// An entry that is present faults whatever is asked of it.
+bool has_reserved_bits(unsigned level, std::uint64_t entry);
+
 PageWalk walk_page(std::uint64_t address, Access access);
 
 // Sets the accessed bits along the way, and the dirty bit for a write, as the processor does.

@@ -15,7 +15,7 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
         kernel_pages_are_lazy = true;
     }
     if ((guest_entry & page_present) == 0 || (guest_entry & page_accessed) == 0 ||
-        (view == View::user && !user) || guest_frame >= frame_count) {
+        (view == View::user && !user) || guest_frame >= frame_count || has_reserved_bits(1, guest_entry)) {
         return 0;
     }
     // With CR0.WP clear a supervisor writes anywhere; what user mode sees too stays read-only.
@@ -32,7 +32,8 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
 namespace {
 
 std::uint64_t link_entry(TableNumber child, std::uint64_t guest_entry) {
-    const std::uint64_t writable = (vcpu.cr0 & cr0_wp) == 0 ? page_writable : guest_entry & page_writable;
+    const bool supervisor_writes_anywhere = (vcpu.cr0 & cr0_wp) == 0 && tables[child].view == View::kernel;
+    const std::uint64_t writable = supervisor_writes_anywhere ? page_writable : guest_entry & page_writable;
     return (backend::table_machine_frame(child) << page_shift) | page_present | page_user | page_accessed |
            page_dirty | writable | (guest_entry & page_no_execute);
 }
@@ -118,7 +119,8 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
         kernel_pages_are_lazy = true;
     }
     if ((guest_entry & page_present) == 0 || (guest_entry & page_accessed) == 0 ||
-        (child_view == View::user && (guest_entry & page_user) == 0)) {
+        (child_view == View::user && (guest_entry & page_user) == 0) ||
+        has_reserved_bits(level, guest_entry)) {
         return absent;
     }
     const std::uint64_t frame = frame_of(guest_entry);

@@ -42,6 +42,10 @@ void start_pool(ShadowMemory memory) {
         free_list = table - 1;
     }
     free_count = backend::table_count();
+    buried_count = 0;
+    current_root = no_table;
+    kernel_pages_are_lazy = false;
+    removals = 0;
 }
 
 TableNumber allocate_table() {

@@ -76,7 +76,7 @@ TableNumber find_table(unsigned level, std::uint64_t guest_frame, View view, boo
 const std::uint64_t* guest_table(std::uint64_t guest_frame);
 
 inline TableNumber table_in(std::uint64_t entry) {
-    return (entry & page_present) != 0 ? backend::table_at(frame_of(entry)) : no_table;
+    return (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
 }
 
 } // namespace previrt::shadow

@@ -25,7 +25,7 @@ std::uint64_t& real_entry(Leaf leaf) {
 // ~0: not the guest's.
 std::uint64_t frame_in(std::uint64_t entry) {
     const std::uint64_t frame =
-        (entry & page_present) != 0 ? backend::guest_frame_of(frame_of(entry)) : ~std::uint64_t{0};
+        (entry & page_present) != 0 ? backend::guest_frame_of(machine_frame_in(entry)) : ~std::uint64_t{0};
     return frame < frame_count ? frame : ~std::uint64_t{0};
 }
 
@@ -72,7 +72,7 @@ void protect_frame(std::uint64_t number) {
         }
         for (std::uint32_t index = 0; index < entries_per_table; ++index) {
             const Leaf leaf{.table = table, .index = index};
-            if (is_writable(real_entry(leaf)) && frame_of(real_entry(leaf)) == machine) {
+            if (is_writable(real_entry(leaf)) && machine_frame_in(real_entry(leaf)) == machine) {
                 make_read_only(leaf, frame);
             }
         }

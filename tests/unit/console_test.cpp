@@ -66,7 +66,7 @@ TEST(LineSieve, TakesMarkedLinesFromAnywhereInALine) {
 TEST(LineSieve, IsTheSameForAnyPieces) {
     const std::string text = "((XEN) a(XEN) b\n(XE(XEN) \nN) (XEN)\n vm: vvmm: c\r\r\n(XE";
     Sieve whole;
-    std::string left = whole.sieve.read(text);
+    const std::string left = whole.sieve.read(text);
     EXPECT_EQ(left, "((XEN) (XEN)\n vm: v");
     for (std::size_t size = 1; size < text.size(); ++size) {
         Sieve pieces;
@@ -145,7 +145,10 @@ TEST(XenConsole, LeavesTheGuestsBytesAsTheyWere) {
 TEST(XenConsole, BesideADom0OnlyTheGuestsDomainIsTheGuest) {
     XenConsole console(FirstDomain::dom0, false);
     EXPECT_EQ(console.read("(XEN) Xen version\r\nmapping kernel into physical memory\r\n"), "");
-    EXPECT_EQ(console.read("previrt-dom0: xl: Parsing\r\npreVIRT\r\nprevirt-dom0: guest begins\r\n"), "");
+    EXPECT_EQ(console.read("previrt-dom0: xl: Parsing\r\npreVIRT\r\n"), "");
+    EXPECT_FALSE(console.guest_is_there());
+    EXPECT_EQ(console.read("previrt-dom0: guest begins\r\n"), "");
+    EXPECT_TRUE(console.guest_is_there());
     EXPECT_EQ(console.read("one\r\r\nprevirt-vmm: end: powered off\r\n"), "one\r\n");
     EXPECT_TRUE(console.ending());
     EXPECT_FALSE(console.over());

@@ -308,11 +308,13 @@ TEST(Package, AbsentPartsTakeNothing) {
 
 TEST(XenDomain, ConfigurationQuotesPaths) {
     const std::string text = xl_configuration({.name = "guest",
-                                               .vmm = "/a \"b\"\\c/previrt-xen",
+                                               .vmm = R"(/a "b"\c/previrt-xen)",
                                                .package = "/p",
                                                .memory = 300 * mib,
                                                .at_end = {}});
-    EXPECT_PRED2(contains, text, "kernel = \"/a \\\"b\\\"\\\\c/previrt-xen\"\n");
+    EXPECT_PRED2(contains, text,
+                 R"(kernel = "/a \"b\"\\c/previrt-xen")"
+                 "\n");
     EXPECT_PRED2(contains, text, "ramdisk = \"/p\"\n");
     EXPECT_PRED2(contains, text, "memory = 300\n");
     EXPECT_PRED2(contains, text, "type = \"pv\"\n");

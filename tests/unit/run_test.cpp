@@ -74,9 +74,8 @@ TEST(CpioArchive, IsWhatCpioReads) {
     EXPECT_EQ(bytes.size() % 4, 0U);
     const ScratchDirectory directory;
     const std::string file = directory.write("archive", std::string(bytes.begin(), bytes.end()));
-    const CommandResult result = run_command(
-        "cd " + directory.path("") +
-        " && cpio --extract --quiet <archive && bin/link && stat -c '%n %a %s' bin bin/run empty");
+    const CommandResult result = run_command("cd " + directory.path("") + " && cpio --extract --quiet <" +
+                                             file + " && bin/link && stat -c '%n %a %s' bin bin/run empty");
     EXPECT_EQ(result.status, 0);
     EXPECT_EQ(result.output.find("ran\nbin 755 "), 0U) << result.output;
     EXPECT_NE(result.output.find("bin/run 755 19\nempty 644 0\n"), std::string::npos) << result.output;

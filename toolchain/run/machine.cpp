@@ -153,8 +153,12 @@ private:
 
     [[nodiscard]] bool ready_for_keys() {
         const auto now = Clock::now();
+        if (filter_ != nullptr && !filter_->guest_is_there()) {
+            return false;
+        }
+        guest_since_ = guest_since_.value_or(filter_ == nullptr ? begin_ : now);
         ready_ = ready_ || terminal_ || (watch_.in_a_line() && now - heard_at_ > prompt_is_silent_for) ||
-                 now - begin_ > longest_wait_for_prompt;
+                 now - *guest_since_ > longest_wait_for_prompt;
         return ready_ && now - sent_at_ >= machine_.keys_every;
     }
 
@@ -265,6 +269,7 @@ private:
     Descriptor signals_;
     ConsoleWatch watch_;
     Clock::time_point begin_;
+    std::optional<Clock::time_point> guest_since_;
     std::optional<Clock::time_point> goodbye_at_;
     Clock::time_point asked_at_; // whether it is halted
     std::optional<Clock::time_point> shut_down_at_;

@@ -26,6 +26,8 @@ public:
     virtual std::string read(std::string_view output) = 0;
     // What was held back because it might have become something else, after a silence.
     virtual std::string release() = 0;
+    // It has been started, and what is typed is for it.
+    [[nodiscard]] virtual bool guest_is_there() const = 0;
     // The machine was said to end now: it is given some seconds.
     [[nodiscard]] virtual bool ending() const = 0;
     // It has ended, whatever QEMU does.

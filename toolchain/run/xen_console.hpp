@@ -25,6 +25,7 @@ public:
 
     std::string read(std::string_view output) override;
     std::string release() override;
+    [[nodiscard]] bool guest_is_there() const override { return guest_speaks_; }
     [[nodiscard]] bool ending() const override { return vmm_.end().has_value(); }
     [[nodiscard]] bool over() const override { return log_.over() || domain_end_.has_value(); }
 
