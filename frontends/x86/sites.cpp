@@ -3,7 +3,6 @@
 
 #include "frontends/x86/control_registers.hpp"
 #include "frontends/x86/cpuid.hpp"
-#include "frontends/x86/descriptors.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
@@ -12,98 +11,17 @@
 #include "frontends/x86/page_table_writes.hpp"
 #include "frontends/x86/ports.hpp"
 #include "frontends/x86/privilege.hpp"
-#include "frontends/x86/segment_registers.hpp"
+#include "frontends/x86/segment_sites.hpp"
 #include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/site_operands.hpp"
 #include "frontends/x86/transfer.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
-#include <cstring>
-
 namespace previrt {
 
 namespace {
-
-std::uint64_t& general(unsigned number) {
-    return vcpu.registers.general[number];
-}
-
-void set_general(unsigned number, std::uint64_t value, unsigned width) {
-    std::uint64_t& reg = general(number);
-    switch (width) {
-    case 2:
-        reg = (reg & ~std::uint64_t{0xffff}) | (value & 0xffffU);
-        break;
-    case 4:
-        reg = value & 0xffffffffU;
-        break;
-    default:
-        reg = value;
-    }
-}
-
-bool push(std::uint64_t value, unsigned width) {
-    const std::uint64_t stack = general(rsp) - width;
-    if (!write_guest(stack, &value, width)) {
-        return false;
-    }
-    general(rsp) = stack;
-    return true;
-}
-
-bool pop(std::uint64_t& value, unsigned width) {
-    value = 0;
-    if (!read_guest(general(rsp), &value, width)) {
-        return false;
-    }
-    general(rsp) += width;
-    return true;
-}
-
-// The 16-bit register or memory operand of lldt, ltr, lmsw, verr, mov to a segment register and kin.
-bool read_selector(const Instruction& instruction, std::uint16_t& selector) {
-    if (instruction.operand_is_memory) {
-        return read_guest(instruction.effective, selector);
-    }
-    selector = static_cast<std::uint16_t>(general(instruction.rm));
-    return true;
-}
-
-// sldt, str, smsw, mov from a segment register: memory gets 16 bits whatever the operand size is.
-void write_small(const Instruction& instruction, std::uint64_t value) {
-    if (instruction.operand_is_memory) {
-        const auto low = static_cast<std::uint16_t>(value);
-        (void)write_guest(instruction.effective, low);
-    } else {
-        set_general(instruction.rm, value, instruction.width);
-    }
-}
-
-void load_table(const Instruction& instruction, bool is_global) {
-    struct [[gnu::packed]] {
-        std::uint16_t limit;
-        std::uint64_t base;
-    } operand{};
-    static_assert(sizeof(operand) == 10);
-    if (!read_guest(instruction.effective, &operand, sizeof(operand))) {
-        return;
-    }
-    if (!is_canonical(operand.base)) {
-        raise_exception(general_protection, 0);
-    } else if (is_global) {
-        load_global_table(operand.base, operand.limit);
-    } else {
-        vcpu.idt = {.base = operand.base, .limit = operand.limit};
-    }
-}
-
-void store_table(const Instruction& instruction, const DescriptorTable& table) {
-    std::uint8_t operand[10];
-    std::memcpy(operand, &table.limit, 2);
-    std::memcpy(operand + 2, &table.base, 8);
-    (void)write_guest(instruction.effective, operand, sizeof(operand));
-}
 
 void write_flags(std::uint64_t value, unsigned width) {
     std::uint64_t which = arithmetic_flags | flag_trap | flag_nested_task;
@@ -117,41 +35,6 @@ void write_flags(std::uint64_t value, unsigned width) {
         which |= flag_interrupt;
     }
     load_flags(value, which);
-}
-
-void read_segment_register(const Instruction& instruction) {
-    const unsigned segment = instruction.reg & 7U;
-    if (segment > segment_gs) {
-        raise_exception(invalid_opcode);
-    } else {
-        write_small(instruction, guest_selector(segment));
-    }
-}
-
-void load_segment_register(unsigned segment, std::uint16_t selector) {
-    if (segment == segment_cs || segment > segment_gs) {
-        raise_exception(invalid_opcode);
-    } else if (segment == segment_ss) {
-        if (load_stack_segment(selector)) {
-            vcpu.interrupt_shadow = true;
-        }
-    } else {
-        load_data_segment(segment, selector);
-    }
-}
-
-void load_far(const Instruction& instruction) {
-    std::uint64_t offset = 0;
-    std::uint16_t selector = 0;
-    if (!read_guest(instruction.effective, &offset, instruction.width) ||
-        !read_guest(instruction.effective + instruction.width, selector)) {
-        return;
-    }
-    const unsigned segment = instruction.opcode & 7U; // 0f b2 ss, b4 fs, b5 gs
-    load_segment_register(segment, selector);
-    if (!exception_is_raised()) {
-        set_general(instruction.reg, offset, instruction.width);
-    }
 }
 
 void jump_far(const Instruction& instruction, bool is_call) {
@@ -168,40 +51,6 @@ void jump_far(const Instruction& instruction, bool is_call) {
         !(push(old_cs, instruction.width) && push(instruction.next, instruction.width))) {
         general(rsp) = old_stack;
         vcpu.cs = old_cs;
-    }
-}
-
-void set_zero(bool set) {
-    vcpu.registers.rflags =
-        (vcpu.registers.rflags & ~std::uint64_t{flag_zero}) | (set ? std::uint64_t{flag_zero} : 0);
-}
-
-void check_segment(const Instruction& instruction) {
-    std::uint16_t selector = 0;
-    if (!read_selector(instruction, selector)) {
-        return;
-    }
-    std::optional<std::uint32_t> value;
-    switch (instruction.kind) {
-    case SiteKind::lar:
-        value = access_rights(selector);
-        break;
-    case SiteKind::lsl:
-        value = segment_limit(selector);
-        break;
-    case SiteKind::verr:
-        set_zero(may_read_segment(selector));
-        return;
-    default:
-        set_zero(may_write_segment(selector));
-        return;
-    }
-    if (exception_is_raised()) {
-        return;
-    }
-    set_zero(value.has_value());
-    if (value) {
-        set_general(instruction.reg, *value, instruction.width);
     }
 }
 
@@ -341,19 +190,6 @@ void execute_privileged(const Instruction& instruction) {
         }
         break;
     }
-    case SiteKind::lgdt:
-    case SiteKind::lidt:
-        load_table(instruction, instruction.kind == SiteKind::lgdt);
-        break;
-    case SiteKind::lldt:
-    case SiteKind::ltr: {
-        std::uint16_t selector = 0;
-        if (read_selector(instruction, selector)) {
-            (void)(instruction.kind == SiteKind::lldt ? load_local_table(selector)
-                                                      : load_task_register(selector));
-        }
-        break;
-    }
     case SiteKind::rdmsr:
     case SiteKind::wrmsr:
         read_or_write_msr(instruction);
@@ -378,6 +214,12 @@ void execute_privileged(const Instruction& instruction) {
         break;
     case SiteKind::announce_sites:
         take_announced_sites(general(rdi), general(rsi));
+        break;
+    case SiteKind::lgdt:
+    case SiteKind::lidt:
+    case SiteKind::lldt:
+    case SiteKind::ltr:
+        load_system_table(instruction);
         break;
     default:
         // Hidden by CPUID: on a processor without the feature it is an invalid opcode.
@@ -426,46 +268,6 @@ bool execute_unprivileged(const Instruction& instruction) {
     case SiteKind::str:
         write_small(instruction, vcpu.task.selector);
         return true;
-    case SiteKind::sgdt:
-        store_table(instruction, vcpu.gdt);
-        return true;
-    case SiteKind::sidt:
-        store_table(instruction, vcpu.idt);
-        return true;
-    case SiteKind::mov_from_segment:
-        read_segment_register(instruction);
-        return true;
-    case SiteKind::mov_to_segment: {
-        std::uint16_t selector = 0;
-        if (read_selector(instruction, selector)) {
-            load_segment_register(instruction.reg & 7U, selector);
-        }
-        return true;
-    }
-    case SiteKind::push_segment:
-        (void)push(guest_selector((instruction.opcode & 8U) != 0 ? segment_gs : segment_fs),
-                   instruction.width);
-        return true;
-    case SiteKind::pop_segment: {
-        const std::uint64_t stack = general(rsp);
-        if (pop(value, instruction.width)) {
-            load_segment_register((instruction.opcode & 8U) != 0 ? segment_gs : segment_fs,
-                                  static_cast<std::uint16_t>(value));
-            if (exception_is_raised()) {
-                general(rsp) = stack;
-            }
-        }
-        return true;
-    }
-    case SiteKind::load_far_pointer:
-        load_far(instruction);
-        return true;
-    case SiteKind::lar:
-    case SiteKind::lsl:
-    case SiteKind::verr:
-    case SiteKind::verw:
-        check_segment(instruction);
-        return true;
     case SiteKind::rdfsbase:
     case SiteKind::rdgsbase:
     case SiteKind::wrfsbase:
@@ -476,7 +278,7 @@ bool execute_unprivileged(const Instruction& instruction) {
         identify();
         return true;
     default:
-        return false;
+        return execute_segment_site(instruction);
     }
 }
 
