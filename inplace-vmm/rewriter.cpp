@@ -160,9 +160,9 @@ std::uint64_t site_of_trampoline(std::uint64_t address) {
 }
 
 void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement) {
-    std::uint8_t replacement[16];
+    std::uint8_t replacement[32]; // the longest site that a record can describe has 30
     const std::size_t room = site.record.site_length();
-    Emitter emit(replacement, room < sizeof(replacement) ? room : sizeof(replacement));
+    Emitter emit(replacement, room);
     Treatment treatment = treat_site(site);
     if (treatment.way == Way::in_line && !emit_inline(emit, site.record)) {
         treatment = {.way = Way::call, .target = backend::general_site_entry()};

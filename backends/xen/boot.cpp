@@ -38,6 +38,7 @@ extern "C" {
 
 // Of the linker script and boot.S. Hidden: found relative to RIP, where they are now.
 [[gnu::visibility("hidden")]] extern std::uint8_t image_start[];
+[[gnu::visibility("hidden")]] extern std::uint8_t image_data[];
 [[gnu::visibility("hidden")]] extern std::uint8_t image_end[];
 [[gnu::visibility("hidden")]] extern std::uint64_t vmm_l1[];
 [[gnu::visibility("hidden")]] extern std::uint64_t vmm_l2[];
@@ -51,7 +52,8 @@ void map_image(const start_info* info) {
         std::uint8_t* const here = image_start + (page << page_shift);
         const bool is_table = here == reinterpret_cast<std::uint8_t*>(vmm_l1) ||
                               here == reinterpret_cast<std::uint8_t*>(vmm_l2);
-        vmm_l1[page] = space.machine_of(here) | (is_table ? read_only_flags : table_flags);
+        vmm_l1[page] =
+            space.machine_of(here) | (is_table || here < image_data ? read_only_flags : table_flags);
     }
     vmm_l1[shared_info_index] = info->shared_info | table_flags;
     vmm_l2[table_entries - 1] = space.machine_of(vmm_l1) | table_flags;

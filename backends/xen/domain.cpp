@@ -15,6 +15,7 @@ Memory memory;
 
 extern "C" std::uint64_t vmm_l1[];
 extern "C" std::uint64_t vmm_l2[];
+extern "C" std::uint8_t image_data[];
 
 namespace {
 
@@ -36,9 +37,10 @@ std::uint64_t* window(std::uint64_t page) {
     return reinterpret_cast<std::uint64_t*>(window_address);
 }
 
-bool is_page_table(std::uint64_t page) {
-    return boot_tables.holds(page) || memory.map_tables.holds(page) || page == vmm_table_page(1) ||
-           page == vmm_table_page(2);
+// Page tables, and the VMM's code.
+bool is_read_only(std::uint64_t page) {
+    return page < (address_of(image_data) - image_address) >> page_shift || boot_tables.holds(page) ||
+           memory.map_tables.holds(page) || page == vmm_table_page(1) || page == vmm_table_page(2);
 }
 
 std::uint64_t tables_for(std::uint64_t entries) {
@@ -59,7 +61,7 @@ void build_map() {
         std::uint64_t* const entries = window(memory.map_tables.first + table);
         for (unsigned i = 0; i < table_entries; ++i) {
             const std::uint64_t page = (table * table_entries) + i;
-            entries[i] = page < domain.pages ? map_entry_for(page, !is_page_table(page)) : 0;
+            entries[i] = page < domain.pages ? map_entry_for(page, !is_read_only(page)) : 0;
         }
     }
     const std::uint64_t first2 = memory.map_tables.first + level1;

@@ -55,12 +55,20 @@ void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
     const std::uint64_t count = bytes / sizeof(SiteRecord);
     // The whole table is checked before a byte is changed.
     for (const bool apply : {false, true}) {
+        std::uint64_t previous = 0;
+        std::uint64_t previous_end = 0;
         for (std::uint64_t index = 0; index < count; ++index) {
             Site site{};
             std::uint8_t code[longest_site];
             if (!read_site(table, index, site, code)) {
                 return;
             }
+            // The records of each section ascend.
+            if (site.address >= previous && site.address < previous_end) {
+                stop_guest(describe(RecordFault::overlapping), site.address);
+            }
+            previous = site.address;
+            previous_end = site.address + site.record.site_length();
             if (!apply) {
                 continue;
             }

@@ -64,27 +64,30 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     }
 }
 
+// A hidden fault after which the same instruction faults there again: the shadow does not help it.
+void stop_if_endless(std::uint64_t address) {
+    constexpr unsigned most_repeated = 10000;
+    static std::uint64_t last_address;
+    static std::uint64_t last_rip;
+    static unsigned repeated;
+    repeated = address == last_address && vcpu.registers.rip == last_rip ? repeated + 1 : 0;
+    last_address = address;
+    last_rip = vcpu.registers.rip;
+    if (repeated > most_repeated) {
+        stop_guest("one instruction faults without end, at the address", address);
+    }
+}
+
 void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
     const Access access{.write = (error_code & fault_write) != 0,
                         .user = vcpu.cpl == 3,
                         .fetch = (error_code & fault_fetch) != 0};
-    static std::uint64_t last_address;
-    static std::uint64_t last_rip;
-    static unsigned repeated;
-    if (address == last_address && vcpu.registers.rip == last_rip) {
-        if (++repeated > 10000) {
-            stop_guest("one instruction faults without end, at the address", address);
-        }
-    } else {
-        repeated = 0;
-        last_address = address;
-        last_rip = vcpu.registers.rip;
-    }
     backend::flush_entries();
     const ShadowFault fault = shadow_fault(address, access);
     if (fault.verdict == FaultVerdict::hidden) {
         ++counters.hidden_faults;
         record_event(Event::hidden_fault, address, error_code);
+        stop_if_endless(address);
         return;
     }
     if (!access.user && alias_is_wanted(address)) {

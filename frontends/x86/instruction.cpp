@@ -9,6 +9,11 @@ namespace previrt {
 
 namespace {
 
+struct AddressPrefixes {
+    std::uint8_t segment; // 0: none
+    bool size;            // 32 bits
+};
+
 struct Rex {
     bool w;
     bool r;
@@ -45,7 +50,7 @@ unsigned extend(unsigned low, bool high) {
     return low | (high ? 8U : 0U);
 }
 
-void read_modrm(Reader& reader, Rex rex, std::uint8_t segment_prefix, Instruction& instruction) {
+void read_modrm(Reader& reader, Rex rex, AddressPrefixes prefixes, Instruction& instruction) {
     const std::uint8_t modrm = reader.byte();
     const unsigned mod = modrm >> 6U;
     instruction.has_operand = true;
@@ -78,9 +83,12 @@ void read_modrm(Reader& reader, Rex rex, std::uint8_t segment_prefix, Instructio
     } else if (mod == 2 || no_base) {
         address += static_cast<std::uint64_t>(reader.signed_bytes(4));
     }
-    if (segment_prefix == 0x64) {
+    if (prefixes.size) {
+        address &= 0xffffffffU;
+    }
+    if (prefixes.segment == 0x64) {
         address += backend::read_fs_base();
-    } else if (segment_prefix == 0x65) {
+    } else if (prefixes.segment == 0x65) {
         address += backend::read_gs_base(vcpu.gs_exchanged != 0);
     }
     instruction.effective = address;
@@ -122,7 +130,7 @@ std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t addre
     }
     Reader reader(bytes);
     Rex rex{};
-    std::uint8_t segment_prefix = 0;
+    AddressPrefixes prefixes{};
     bool operand_size = false;
     for (bool more = true; more;) {
         const std::uint8_t byte = reader.peek();
@@ -136,14 +144,16 @@ std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t addre
             break;
         case 0x64:
         case 0x65:
-            segment_prefix = byte;
+            prefixes.segment = byte;
             break;
         case 0x26:
         case 0x2e:
         case 0x36:
         case 0x3e:
-        case 0x67:
         case 0xf0:
+            break;
+        case 0x67:
+            prefixes.size = true;
             break;
         default:
             more = false;
@@ -168,7 +178,7 @@ std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t addre
     }
     instruction.width = width_of(kind, instruction.opcode, operand_size, rex);
     if (has_modrm(kind)) {
-        read_modrm(reader, rex, segment_prefix, instruction);
+        read_modrm(reader, rex, prefixes, instruction);
     }
     instruction.immediate = bytes[bytes.size() - 1];
     if (kind == SiteKind::lret && instruction.opcode == 0xca && bytes.size() >= 2) {

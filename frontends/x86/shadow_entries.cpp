@@ -71,8 +71,11 @@ void fill(TableNumber table) {
         return;
     }
     const std::uint64_t* const from = guest_table(what.guest_frame);
+    // With little left, what is below comes by hidden faults: only what is used takes memory.
+    const bool is_scarce =
+        what.level > 1 && what.view == View::user && free_table_count() < backend::table_count() / 4;
     for (unsigned i = 0; i < entries_per_table; ++i) {
-        if ((from[i] & page_present) != 0) {
+        if ((from[i] & page_present) != 0 && !is_scarce) {
             entries[i] = entry_for(table, i, from[i], what.view);
             if (what.level == 1) {
                 note_leaf({.table = table, .index = i}, 0, entries[i]);

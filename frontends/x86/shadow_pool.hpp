@@ -73,6 +73,24 @@ void chain_table(TableNumber table);
 void unchain_table(TableNumber table);
 TableNumber find_table(unsigned level, std::uint64_t guest_frame, View view, bool holds_vmm);
 
+// Every table of a frame; what is done to one may drop another.
+template <typename Action>
+void for_each_table(std::uint64_t guest_frame, Action action) {
+    constexpr unsigned most = 16; // by level, view and holds_vmm
+    TableNumber found[most];
+    unsigned count = 0;
+    for (TableNumber table = frames[guest_frame].tables; table != no_table && count < most;
+         table = tables[table].next) {
+        found[count++] = table;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        const Table& what = tables[found[i]];
+        if (what.in_use && what.guest_frame == guest_frame && what.large_entry == 0) {
+            action(found[i]);
+        }
+    }
+}
+
 const std::uint64_t* guest_table(std::uint64_t guest_frame);
 
 inline TableNumber table_in(std::uint64_t entry) {

@@ -112,11 +112,7 @@ void synchronize() {
             continue; // no table any more
         }
         frame.unsynchronized = false;
-        TableNumber next = no_table;
-        for (TableNumber table = frame.tables; table != no_table; table = next) {
-            next = tables[table].next;
-            follow_table(table);
-        }
+        for_each_table(unsynchronized[i], follow_table);
         protect_frame(unsynchronized[i]);
     }
 }

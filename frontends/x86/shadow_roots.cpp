@@ -116,6 +116,14 @@ void drop_other_roots() {
     free_buried_tables();
 }
 
+void drop_lower_half() {
+    for (unsigned index = 0; index < lower_half; ++index) {
+        change_root_slot(current_root, index, 0);
+    }
+    kernel_pages_are_lazy = true; // where a kernel lives there
+    free_buried_tables();
+}
+
 void make_room() {
     constexpr std::uint32_t least_free = 64;
     if (free_table_count() >= least_free) {
@@ -124,6 +132,9 @@ void make_room() {
     free_buried_tables();
     if (free_table_count() < least_free) {
         drop_other_roots();
+    }
+    if (free_table_count() < least_free && current_root != no_table) {
+        drop_lower_half();
     }
 }
 

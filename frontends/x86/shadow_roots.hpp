@@ -21,6 +21,8 @@ void drop_root(TableNumber root);
 void drop_unused_root(std::uint64_t guest_frame);
 // What the kernel's half holds is shared by the roots and stays.
 void drop_other_roots();
+// Of the root in use: its pages come again as hidden faults.
+void drop_lower_half();
 // So that one fault can always be served.
 void make_room();
 

@@ -65,9 +65,7 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
     make_room();
     const auto index =
         static_cast<unsigned>(guest_physical / sizeof(std::uint64_t)) & (entries_per_table - 1);
-    TableNumber next = no_table;
-    for (TableNumber table = frames[frame].tables; table != no_table; table = next) {
-        next = tables[table].next;
+    for_each_table(frame, [&](TableNumber table) {
         if (tables[table].level != root_level) {
             change_entry(table, index, entry, tables[table].view);
         } else if (level >= root_level) {
@@ -75,7 +73,7 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
         } else if (table != current_root) {
             drop_root(table); // it was freed, which no annotation says, and is another table now
         }
-    }
+    });
 }
 
 namespace {
@@ -209,6 +207,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     }
     if (!follow_path(address, walk, access.user)) {
         drop_other_roots();
+        drop_lower_half();
         if (!follow_path(address, walk, access.user)) {
             stop_guest("no memory is left for page tables");
         }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# hostile.sh BACK-END GUEST PREVIRT STATUSES PATTERN [MUTATION]
+# Runs a guest that misbehaves, or one whose package was damaged after packing. It must end with one of the
+# STATUSES (0|1|124), a line on one of the consoles must match PATTERN, and Xen must live.
+set -euo pipefail
+backend=$1 guest=$2 previrt=$3 statuses=$4 pattern=$5 mutation=${6-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -n "$mutation" ]; then
+    mkdir "$work/bin"
+    cp "$(dirname "$0")/mutate_package.py" "$work/bin/qemu-system-x86_64"
+    export PATH=$work/bin:$PATH HOSTILE_MUTATION=$mutation
+fi
+# Long enough for a busy machine; where no end is to be waited for, to get there.
+seconds=90
+[[ $statuses != *124* ]] || seconds=10
+status=0
+"$previrt" run --on "$backend" --memory 64M --timeout "$seconds" --verbose "$guest" \
+    </dev/null >"$work/output" 2>"$work/errors" || status=$?
+if [ "$status" -eq 2 ] && ! [ -s "$work/output" ] &&
+    grep -Eq 'not built|apt-get' <(tail -n 1 "$work/errors"); then
+    echo "skipped: previrt run --on $backend: $(tail -n 1 "$work/errors")"
+    exit 77
+fi
+# A guest may print without end.
+head -c 10000 "$work/output" | tr -d '\r\0' | grep -av '^previrt-vmm:   ' || true
+tail -n 40 "$work/errors"
+fail() {
+    echo "hostile: FAILED: $*"
+    exit 1
+}
+[[ $status =~ ^($statuses)$ ]] || fail "the status is $status"
+said=$(grep -av 'sha256' "$work/errors" | grep -ac '^previrt: ' || true)
+[ "$said" -eq $((status != 0)) ] || fail "previrt said $said lines"
+! grep -aEq 'Panic on CPU|FATAL' "$work/errors" || fail "Xen panicked"
+grep -aq '^(XEN) Freed .* init memory' "$work/errors" || fail "Xen did not start a domain"
+! grep -aq 'FAIL' "$work/output" || fail "the guest says so"
+tr -d '\r' <"$work/output" | cat - "$work/errors" >"$work/all"
+grep -aEq -- "$pattern" "$work/all" || fail "nothing matches '$pattern'"

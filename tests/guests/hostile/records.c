@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Tables of records that are announced, as a kernel does for a module, and are wrong.
+ */
+#include "hostile.h"
+
+#include "harness/paging.h"
+
+#include <previrt/annotate.h>
+
+/* asm-macros/include/previrt/site_record.hpp */
+struct record {
+    int32_t site;
+    uint8_t kind, form, operand, lengths;
+};
+
+enum { kind_cli = 1, kind_sti = 2, cli_length = 8 };
+
+/* Two sites as the assembler would leave them, and nothing that names them yet. */
+static uint8_t code[64] __attribute__((aligned(64)));
+static struct record records[4];
+
+static int32_t distance(uintptr_t to, const struct record* from) {
+    return (int32_t)(to - (uintptr_t)from);
+}
+
+static void prepare_records(void) {
+    for (unsigned site = 0; site < 4; ++site) {
+        for (unsigned i = 0; i < cli_length - 1; ++i) {
+            code[site * cli_length + i] = 0x2e;
+        }
+        code[site * cli_length + cli_length - 1] = 0xfa;
+        records[site] = (struct record){.site = distance((uintptr_t)&code[site * cli_length], &records[site]),
+                                        .kind = kind_cli,
+                                        .lengths = 7 << 4 | 1};
+    }
+    code[32] = 0xc3;
+}
+
+static void announce(uint64_t table, uint64_t bytes) {
+    previrt_announce_sites(table, bytes);
+}
+
+static void announce_all(void) {
+    announce((uintptr_t)records, sizeof records);
+    print("went through\n");
+}
+
+CASE records_right(void) {
+    prepare_records();
+    announce_all();
+    enable_interrupts();
+    asm volatile("call *%[code]" : : [code] "r"(code) : "memory", "cc");
+    check_equal("the announced cli was executed", read_flags() & flag_interrupt, 0);
+}
+CASE records_unknown_kind(void) {
+    prepare_records();
+    records[2].kind = 0xee;
+    announce_all();
+}
+CASE records_another_kind(void) {
+    prepare_records();
+    records[2].kind = kind_sti;
+    announce_all();
+}
+CASE records_reserved_form(void) {
+    prepare_records();
+    records[1].form = 0x80;
+    announce_all();
+}
+CASE records_without_length(void) {
+    prepare_records();
+    records[1].lengths = 0;
+    announce_all();
+}
+CASE records_too_long(void) {
+    prepare_records();
+    records[1].lengths = 0xff;
+    announce_all();
+}
+CASE records_overlapping(void) {
+    prepare_records();
+    /* Starts at the last prefix of the first site. */
+    records[1].site = distance((uintptr_t)&code[6], &records[1]);
+    records[1].lengths = 1 << 4 | 1;
+    announce_all();
+}
+CASE records_twice(void) {
+    prepare_records();
+    announce_all();
+    announce_all();
+}
+CASE records_same_site(void) {
+    prepare_records();
+    records[1].site = distance((uintptr_t)&code[0], &records[1]);
+    announce_all();
+}
+CASE records_outside_memory(void) {
+    prepare_records();
+    records[3].site = 0x7fffffff;
+    announce_all();
+}
+CASE records_in_vmm(void) {
+    load_page_tables();
+    prepare_records();
+    struct record* const high = (struct record*)(vmm_image - page_size);
+    map_page((uintptr_t)high, (uintptr_t)allocate_page(), page_present | page_writable);
+    *high = (struct record){.site = page_size + 0x100, .kind = kind_cli, .lengths = 1};
+    announce((uintptr_t)high, sizeof *high);
+    print("FAIL: it went through\n");
+}
+CASE records_odd_length(void) {
+    prepare_records();
+    announce((uintptr_t)records, 13);
+}
+CASE records_huge_length(void) {
+    prepare_records();
+    announce((uintptr_t)records, ~UINT64_C(7));
+}
+static void end_by_exception(struct frame* frame) {
+    print("exception %lu\n", frame->vector);
+    end_guest();
+}
+
+CASE records_table_unmapped(void) {
+    load_page_tables();
+    handlers[vector_page_fault] = end_by_exception;
+    announce(unmapped_area, 64);
+    print("FAIL: it went through\n");
+}
+CASE records_table_non_canonical(void) {
+    handlers[vector_protection] = end_by_exception;
+    announce(non_canonical, 64);
+    print("FAIL: it went through\n");
+}
+CASE records_table_wraps(void) {
+    handlers[vector_page_fault] = end_by_exception;
+    announce(~UINT64_C(15), 64);
+    print("FAIL: it went through\n");
+}
+/* More sites than there is room for, all of them good. */
+CASE records_without_end(void) {
+    struct record* const many = (struct record*)0x3000000;
+    uint8_t* const text = (uint8_t*)0x3800000;
+    for (uint64_t i = 0; i < 0x20000; ++i) {
+        for (unsigned byte = 0; byte < cli_length; ++byte) {
+            text[i * cli_length + byte] = byte == cli_length - 1 ? 0xfa : 0x2e;
+        }
+        many[i] = (struct record){.site = distance((uintptr_t)&text[i * cli_length], &many[i]),
+                                  .kind = kind_cli,
+                                  .lengths = 7 << 4 | 1};
+    }
+    announce((uintptr_t)many, 0x20000 * sizeof *many);
+    print("FAIL: it went through\n");
+}
+
+DEFINE_GUEST

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The VMM's part of the address space. To user mode there is nothing; the guest's kernel is in one protection
+ * domain with the VMM and may destroy it, which must harm nobody else.
+ */
+#include "hostile.h"
+
+#include "harness/access.h"
+#include "harness/paging.h"
+#include "harness/user.h"
+
+static const uint64_t rights = page_present | page_writable | page_user;
+
+asm(".pushsection .user, \"aw\"\n"
+    "user_read: mov (%rdi), %al\n"
+    "	ud2\n"
+    "user_write: movb $0, (%rdi)\n"
+    "	ud2\n"
+    "user_jump: jmp *%rdi\n"
+    ".popsection");
+extern const char user_read[], user_write[];
+extern const char user_jump[];
+
+CASE user_mode(void) {
+    static const uint64_t places[] = {
+        vmm_image, vmm_image + 0x5000, vmm_image + 0x1fc000,        vmm_image + 0x1fd000,
+        vmm_map,   vmm_map + 0x5000,   hypervisor_area + 0x10000000};
+    prepare_user();
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; ++i) {
+        struct exception exception = run_user(user_read, places[i]);
+        check_user_exception("read", &exception, vector_page_fault, 4, user_read);
+        check_equal("its CR2", exception.cr2, places[i]);
+        exception = run_user(user_write, places[i]);
+        check_user_exception("write", &exception, vector_page_fault, 6, user_write);
+        exception = run_user(user_jump, places[i]);
+        check_equal("jump", exception.frame.vector, vector_page_fault);
+        check_equal("its RIP", exception.frame.rip, places[i]);
+    }
+}
+
+/* The guest's own page there, which is user mode's to see: not what the kernel's address leads to. */
+CASE user_page_over_vmm(void) {
+    prepare_user();
+    uint8_t* const own = allocate_page();
+    own[0] = 0x77;
+    map_page(vmm_image + 0x1000, (uintptr_t)own, rights);
+    struct exception exception = run_user(user_read, vmm_image + 0x1000);
+    check_equal("the page was read", exception.frame.vector, vector_invalid_opcode);
+    check_equal("its contents", exception.frame.rax & 0xff, 0x77);
+    exception = run_user(user_write, vmm_image + 0x1000);
+    check_equal("the page was written", exception.frame.vector, vector_invalid_opcode);
+    check_equal("it is the guest's", own[0], 0);
+}
+
+CASE user_page_over_map(void) {
+    prepare_user();
+    map_page(vmm_map, (uintptr_t)allocate_page(), rights);
+    run_user(user_read, vmm_map);
+    print("FAIL: it went through\n");
+}
+
+CASE user_page_over_hypervisor(void) {
+    prepare_user();
+    map_page(hypervisor_area, (uintptr_t)allocate_page(), rights);
+    run_user(user_write, hypervisor_area);
+    print("FAIL: it went through\n");
+}
+
+/* As far as it goes; then an exception lets the VMM run. */
+static void destroy(uintptr_t from, uint64_t bytes) {
+    exception_of("cld\n rep stosb", "D"(from), "c"(bytes), "a"(0xcc) : "memory");
+    exception_of("ud2", "a"(0) : "memory");
+    print("destroyed\n");
+}
+
+CASE kernel_destroys_image(void) {
+    destroy(vmm_image, 0x200000);
+}
+
+CASE kernel_destroys_map(void) {
+    destroy(vmm_map, UINT64_C(1) << 32);
+}
+
+/* Here and there: page tables are read-only, the rest is the VMM's data and its copy of the guest. */
+CASE kernel_destroys_data(void) {
+    uint64_t state = 88172645463325252;
+    for (unsigned i = 0; i < 2000; ++i) {
+        store(vmm_map + (next_random(&state) & 0x7ffffff), (uint8_t)next_random(&state));
+    }
+    print("stores done\n");
+}
+
+CASE kernel_destroys_shared_info(void) {
+    destroy(vmm_image + 0x1fd000, 0x1000);
+}
+
+CASE kernel_jumps_to_image(void) {
+    uint64_t state = 88172645463325252;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uintptr_t to = vmm_image + (next_random(&state) & 0x7fff);
+        exception_of("call *%[to]", [to] "r"(to) : "memory", "cc", "rax", "rbx", "rcx", "rdx", "rsi", "rdi",
+                     "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15");
+    }
+    print("came back\n");
+}
+
+CASE kernel_calls_entry(void) {
+    /* The entry of rewritten sites, called from where none is. */
+    extern const uint8_t call_site[];
+    asm volatile("call_site: mov %0, %%cr4" : : "r"(read_cr4()));
+    int32_t offset;
+    if (call_site[0] != 0xe8) {
+        print("FAIL: no call was put there\n");
+        return;
+    }
+    __builtin_memcpy(&offset, call_site + 1, sizeof offset);
+    asm volatile("call *%[entry]" : : [entry] "r"(call_site + 5 + offset) : "memory");
+    print("FAIL: it came back\n");
+}
+
+DEFINE_GUEST
