@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
 #include "bench/linux_padding.hpp"
+#include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/audit/sites.hpp"
 #include "toolchain/image/file.hpp"
@@ -183,25 +184,34 @@ void add_pack(CLI::App& app, Action& action) {
     });
 }
 
-void add_bench(CLI::App& app, Action& action) {
-    auto* const command = app.add_subcommand("bench", "Measure beside the peers");
-    command->require_subcommand(1);
-    auto* const padding = command->add_subcommand(
-        "padding", "What padding costs Linux on bare metal: instructions an operation, plain and padded");
-    const auto options = std::make_shared<LinuxPaddingOptions>();
-    padding->add_option("--version", options->version, "6.1 or 6.12 (6.1)")
+void add_bench_of(CLI::App& bench, Action& action, const char* name, const char* description,
+                  void (*measure)(const BenchOptions& options)) {
+    auto* const command = bench.add_subcommand(name, description);
+    const auto options = std::make_shared<BenchOptions>();
+    command->add_option("--version", options->version, "6.1 or 6.12 (6.1)")
         ->check(CLI::IsMember({"6.1", "6.12"}));
-    padding->add_option("--config", options->configuration, "small or rich (small)")
+    command->add_option("--config", options->configuration, "small or rich (small)")
         ->check(CLI::IsMember({"small", "rich"}));
-    padding->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
+    command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
-    padding->add_option("--json", options->json, "Write the figures to this file too");
-    padding->callback([&action, options] {
-        action = [options] {
-            bench_linux_padding(*options);
+    command->add_option("--json", options->json, "Write the figures to this file too");
+    command->callback([&action, options, measure] {
+        action = [options, measure] {
+            measure(*options);
             return 0;
         };
     });
+}
+
+void add_bench(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand("bench", "Measure beside the peers");
+    command->require_subcommand(1);
+    add_bench_of(*command, action, "padding",
+                 "What padding costs Linux on bare metal: instructions an operation, plain and padded",
+                 bench_linux_padding);
+    add_bench_of(*command, action, "xen",
+                 "What Xen costs Linux: instructions an operation, ours and Debian's XenoLinux",
+                 bench_linux_xen);
 }
 
 // ---- what is to come

@@ -21,3 +21,22 @@ require_kernels() {
 source_of() {
     sed -n "s/.*'-C' '\([^']*\)'.*/\1/p" "$1/make"
 }
+
+# Ends the test as skipped where previrt refused to run at all, for what this machine lacks.
+skip_if_refused() { # STATUS MESSAGES
+    if [ "$1" -eq 2 ] && tail -n 1 "$2" | grep -Eq 'not built|apt-get'; then
+        echo "skipped: $(tail -n 1 "$2")"
+        exit 77
+    fi
+}
+
+# Runs `previrt run --on ON OPTION ...`: leaves `status`, and in $work/console and $work/messages what the guest and
+# previrt said.
+run_guest() { # PREVIRT ON OPTION ...
+    local previrt=$1 on=$2
+    shift 2
+    status=0
+    "$previrt" run --on "$on" "$@" </dev/null 2>"$work/messages" | tr -d '\r' >"$work/console" || status=$?
+    cat "$work/console" "$work/messages"
+    skip_if_refused "$status" "$work/messages"
+}

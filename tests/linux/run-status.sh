@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# run-status.sh KERNEL-DIRECTORY PREVIRT
-# How `previrt run --on bare` ends: 0 for power-off and reboot, 1 for panic, reset and a signal, 124 for a timeout.
+# run-status.sh ON KERNEL-DIRECTORY PREVIRT
+# How `previrt run` ends: 0 for power-off and reboot, 1 for panic, reset and a signal, 124 for a timeout.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-kernel=$1/bzImage previrt=$2
-require_kernels "$1"
+on=$1 kernel=$2/bzImage previrt=$3
+require_kernels "$2"
 make_initrd() { # NAME COMMAND
     printf '#!/bin/sh\n%s\n' "$2" >"$work/run-me"
     chmod +x "$work/run-me"
@@ -18,7 +18,8 @@ failed=0
 expect() { # NAME STATUS TEXT OPTION ...
     local name=$1 wanted=$2 text=$3 status=0
     shift 3
-    "$previrt" run --on bare "$kernel" --append quiet "$@" >"$work/output" 2>&1 || status=$?
+    "$previrt" run --on "$on" "$kernel" --append quiet "$@" >"$work/output" 2>&1 || status=$?
+    skip_if_refused "$status" "$work/output"
     if [ "$status" -ne "$wanted" ] || ! grep -q "$text" "$work/output"; then
         cat "$work/output"
         echo "FAILED: $name: status $status instead of $wanted, or not '$text'"
@@ -33,13 +34,15 @@ expect panic 1 'the guest failed: Kernel panic - not syncing: sysrq' --initrd "$
 expect no-init 1 'the guest failed: Kernel panic - not syncing: ' </dev/null
 expect timeout 124 'did not end within 3 s' --initrd "$work/shell" --timeout 3 </dev/null
 # What is typed ahead waits for the prompt, and nothing of it is lost.
-printf '%s\n' 'echo $((6 * 7)) is' 'sleep 1' 'exit' |
-    expect keys 0 '^42 is' --initrd "$work/shell" --timeout 60
+expect keys 0 '^42 is' --initrd "$work/shell" --timeout 60 < <(printf '%s\n' 'echo $((6 * 7)) is' 'sleep 1' 'exit')
 
-"$previrt" run --on bare "$kernel" --append quiet --initrd "$work/shell" </dev/null >"$work/output" 2>&1 &
+"$previrt" run --on "$on" "$kernel" --append quiet --initrd "$work/shell" </dev/null >"$work/output" 2>&1 &
 process=$!
-sleep 2
-machine=$(pgrep -P "$process")
+until machine=$(pgrep -P "$process" qemu); do
+    kill -0 "$process"
+    sleep 0.2
+done
+sleep 1
 kill -TERM "$process"
 status=0
 wait "$process" || status=$?

@@ -1,15 +1,31 @@
 #!/usr/bin/env bash
-# selftests.sh KERNEL-DIRECTORY PLAIN-KERNEL-DIRECTORY PREVIRT [BZIMAGE]
-# Builds tools/testing/selftests/x86 of the kernel's source and runs it on both kernels: the verdicts must be the same.
+# selftests.sh PREVIRT KERNEL-DIRECTORY ON:BZIMAGE ON:BZIMAGE
+# Builds tools/testing/selftests/x86 of the kernel's source and runs it on both: the verdicts must be the same, but
+# for the differences listed here.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-kernel=$1 plain=$2 previrt=$3 image=${4:-$1/bzImage}
-require_kernels "$kernel" "$plain"
+previrt=$1 kernel=$2 reference=$3 tested=$4
+require_kernels "$kernel" "$(dirname "${reference#*:}")"
+
+# Of a run on Xen against one on bare metal, as diff shows them.
+known_differences() { # ON
+    [ "$1" != xen ] || grep -v '^#' <<'DIFFERENCES'
+# Its signal frame is to be larger than 2 KiB: with the MPX and PKU state that Xen keeps from PV guests.
+< verdict sigaltstack_64: 1 x [OK]	SIGSEGV signal delivered.
+# Xen's iret to a stack of 16 bits leaves bits 16 to 31 of ESP its own. XenoLinux refuses segments of 16 bits for it.
+< verdict sigreturn_64 0
+> verdict sigreturn_64 1
+> verdict sigreturn_64: 3 x [FAIL]	SP mismatch: requested N; got N
+< verdict sigreturn_64: 8 x [OK]	all registers okay
+> verdict sigreturn_64: 5 x [OK]	all registers okay
+DIFFERENCES
+}
 
 source=$(source_of "$kernel")/tools/testing/selftests/x86
 [ -d "$source" ] || { echo "no selftests in $source"; exit 1; }
 # Not sysret_ss_attrs: it hangs under QEMU 7.2 on every kernel, by a far return into 32-bit code.
 tests="sigreturn fsgsbase syscall_nt ldt_gdt single_step_syscall sysret_rip syscall_numbering check_initial_reg_state iopl ioperm
     test_vsyscall mov_ss_trap syscall_arg_fault fsgsbase_restore sigaltstack test_mremap_vdso corrupt_xstate_header"
+gcc-12 -O2 -Wall -Wextra -Werror -c "$here/guest/line_buffered.c" -o "$work/line_buffered.o"
 files=()
 for name in $tests; do
     more=()
@@ -17,25 +33,33 @@ for name in $tests; do
     check_initial_reg_state) more=(-Wl,-ereal_start) ;;
     esac
     gcc-12 -m64 -O2 -std=gnu99 -pthread -no-pie -static -w -I"$source" -I"$source/.." -o "$work/$name" \
-        "$source/$name.c" "${more[@]}"
+        "$source/$name.c" "$work/line_buffered.o" "${more[@]}" 2>"$work/errors" || { cat "$work/errors"; exit 1; }
     files+=("/selftests/${name}_64=$work/$name")
 done
 "$userland/make-initrd" "$work/initrd" /run-me="$here/guest/selftests.sh" "${files[@]}"
 
-run() { # NAME BZIMAGE
-    "$previrt" run --on bare "$2" --initrd "$work/initrd" --append "quiet nokaslr" --timeout 600 </dev/null |
-        tr -d '\r' >"$work/console" || { cat "$work/console"; exit 1; }
-    grep '^verdict' "$work/console" >"$work/verdicts.$1"
+run() { # ON:BZIMAGE NAME
+    run_guest "$previrt" "${1%%:*}" "${1#*:}" --initrd "$work/initrd" --append "quiet nokaslr" --timeout 600
+    [ "$status" -eq 0 ] || { echo "selftests: FAILED on $1 with status $status"; exit 1; }
+    # iret may clear a null selector, sysret keeps it: which of them returns is not the guest's to choose.
+    grep '^verdict' "$work/console" | sed 's/changed from N\/N to N\/N because IRET is defective/remained N\/N/' |
+        awk '/GS\/BASE remained/ { all += $3; next } { print } END { print "verdict fsgsbase_64: " all " x [OK] GS/BASE" }' \
+        >"$work/verdicts.$2"
 }
-run plain "$plain/bzImage"
-run padded "$image"
-cat "$work/console"
+run "$reference" reference
+run "$tested" tested
 for name in $tests; do
-    grep -q "^verdict ${name}_64 " "$work/verdicts.padded" || { echo "no verdict of $name"; exit 1; }
+    grep -q "^verdict ${name}_64 " "$work/verdicts.tested" || { echo "no verdict of $name"; exit 1; }
 done
 # Two kernels that fail alike would agree as well.
 for name in sigreturn fsgsbase syscall_nt; do
-    grep -q "^verdict ${name}_64 0$" "$work/verdicts.plain" || { echo "$name fails on the plain kernel"; exit 1; }
+    grep -q "^verdict ${name}_64 0$" "$work/verdicts.reference" || { echo "$name fails on $reference"; exit 1; }
 done
-diff "$work/verdicts.plain" "$work/verdicts.padded"
-echo "selftests: $(wc -l <"$work/verdicts.plain") verdicts, the same on both"
+known_differences "${tested%%:*}" >"$work/known" || true
+diff "$work/verdicts.reference" "$work/verdicts.tested" | grep '^[<>]' >"$work/differences" || true
+if ! diff "$work/known" "$work/differences"; then
+    echo "selftests: FAILED: the verdicts on $tested differ (> is new, < is known and did not occur)"
+    exit 1
+fi
+echo "selftests: $(wc -l <"$work/verdicts.reference") verdicts on $tested as on $reference," \
+    "but for $(wc -l <"$work/known") known differences"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# stress-rewrite.sh KERNEL-DIRECTORY STRESS-REWRITE PREVIRT PROGRAM
+# stress-rewrite.sh KERNEL-DIRECTORY BUILD-DIRECTORY
 # Links the kernel of an output directory of build-linux once more with every site rewritten, and boots it. Where the
 # plain kernel is there, the selftests must give its verdicts: they make rewritten sites fault.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-kernel=$1 rewriter=$(realpath "$2") previrt=$(realpath "$3") program=$(realpath "$4")
+kernel=$1 build=$(realpath "$2")
+rewriter=$build/tests/linux/stress-rewrite previrt=$build/toolchain/previrt
 require_kernels "$kernel"
 # What the build directory now holds is not the kernel: a later build links it anew.
 trap 'rm -rf "$work" "$kernel/build/vmlinux" "$kernel/build/arch/x86/boot/bzImage"' EXIT
@@ -23,7 +24,7 @@ if cmp -s "$work/bzImage" "$kernel/bzImage"; then
     exit 1
 fi
 # nokaslr: a relocation inside a rewritten instruction would no longer be one.
-APPEND=nokaslr "$here/boot.sh" "$kernel" "$previrt" "$program" "$work/bzImage"
+APPEND=nokaslr "$here/boot.sh" bare "$kernel" "$build" "$work/bzImage"
 if [ -x "$kernel-plain/make" ]; then
-    "$here/selftests.sh" "$kernel" "$kernel-plain" "$previrt" "$work/bzImage"
+    "$here/selftests.sh" "$previrt" "$kernel" "bare:$kernel-plain/bzImage" "bare:$work/bzImage"
 fi

@@ -43,6 +43,10 @@ expect loopback 'over the wire' "$(nc 127.0.0.1 7 </dev/null)"
 
 expect stack "$(printf 'deep %.0s' $(seq 500))" "$(f() { [ "$1" -eq 0 ] || { printf 'deep '; f $(($1 - 1)); }; }; f 500)"
 
+facilities
+expect facilities 0 $?
+echo "clock source: $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
+
 for module in /modules/*.ko; do
     [ -e "$module" ] || continue
     insmod "$module" 2>/dev/null || later="$later $module"

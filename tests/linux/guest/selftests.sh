@@ -1,9 +1,13 @@
 #!/bin/sh
-# Runs in a guest: the kernel's own selftests, one line each: verdict NAME STATUS.
+# Runs in a guest: the kernel's own selftests. For each, `verdict NAME STATUS`, and how often it printed each of its
+# checks, numbers aside.
 for test in /selftests/*; do
-    timeout 60 "$test" >/tmp/output 2>&1
+    name=$(basename "$test")
+    timeout "${TIMEOUT:-300}" "$test" >/tmp/output 2>&1
     status=$?
-    echo "verdict $(basename "$test") $status"
+    echo "verdict $name $status"
+    grep -E '^\[(OK|FAIL|SKIP|WARN)\]' /tmp/output | sed -E 's/0x[0-9a-fA-F]+|[0-9]+/N/g' | sort | uniq -c |
+        sed -E "s/^ *([0-9]+) /verdict $name: \1 x /"
     [ $status = 0 ] || tail -n 3 /tmp/output
 done
 bad=$(dmesg | grep -E 'BUG|WARNING|Oops|unchecked MSR')

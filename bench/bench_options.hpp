@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+namespace previrt {
+
+// Which of our kernels is measured, and where the figures go.
+struct BenchOptions {
+    std::string version = "6.1";
+    std::string configuration = "small";
+    std::string compiler = "gcc";
+    std::string json; // a file for the figures; empty: none
+};
+
+} // namespace previrt

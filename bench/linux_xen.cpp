@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/linux_xen.hpp"
+
+#include "bench/event_counts.hpp"
+#include "bench/operations.hpp"
+#include "bench/xenolinux.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/dom0.hpp"
+#include "toolchain/run/temporary_directory.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+namespace previrt {
+
+namespace {
+
+// A kernel without and with the hypervisor beneath it.
+struct Pair {
+    Measurement bare;
+    Measurement xen;
+};
+
+// Of one operation.
+struct Cost {
+    double bare;
+    double xen;
+    [[nodiscard]] double ratio() const { return xen / bare; }
+};
+
+Cost cost(const Pair& pair, std::size_t operation) {
+    return {.bare = pair.bare.operations[operation].instructions,
+            .xen = pair.xen.operations[operation].instructions};
+}
+
+void say(const std::string& what) {
+    std::cerr << "previrt: counting " << what << '\n';
+}
+
+// Beyond this digit a difference in the rest of two runs shows.
+double rounded(double events) {
+    return (std::round(events * 10) / 10) + 0.0; // and no negative zero
+}
+
+class XenBench {
+public:
+    explicit XenBench(const BenchOptions& options)
+        : options_(options), kernel_(build_measured_kernel(options, false)),
+          initrd_(make_operations_initrd()), peer_kernel_(prepare_dom0().kernel) {}
+
+    void run() {
+        measure();
+        count_events();
+        print_instructions();
+        print_events();
+        if (!options_.json.empty()) {
+            write_text(options_.json, json().dump(2) + "\n");
+        }
+    }
+
+private:
+    void measure() {
+        say("instructions: ours, bare");
+        ours_.bare = measure_operations(counted_run(kernel_, initrd_));
+        say("instructions: ours, Xen");
+        ours_.xen = measure_operations(on_xen(no_operation));
+        counters_ = read_counters(counters_file());
+        say("instructions: Debian's, bare");
+        peer_.bare = measure_operations(counted_run(peer_kernel_, initrd_));
+        say("instructions: Debian's, Xen");
+        peer_.xen = measure_operations(counted_run(peer_kernel_, initrd_), run_xenolinux);
+        check_same_operations(ours_.bare, ours_.xen);
+        check_same_operations(ours_.bare, peer_.bare);
+        check_same_operations(ours_.bare, peer_.xen);
+    }
+
+    // The VMM tells its counters once, at the end: so one more boot for each operation.
+    void count_events() {
+        for (const Operation& operation : ours_.xen.operations) {
+            say("events: " + operation.name);
+            const double times = measure_operations(on_xen(operation.name)).again;
+            if (times == 0) {
+                throw InputError("the guest did not run " + operation.name + " again");
+            }
+            counts_.push_back(counts_of_one(counters_, read_counters(counters_file()), times));
+        }
+    }
+
+    [[nodiscard]] RunOptions on_xen(const std::string& again) const {
+        RunOptions options = counted_run(kernel_, initrd_, again);
+        options.on = "xen";
+        options.stats = counters_file();
+        return options;
+    }
+
+    void print_instructions() const {
+        std::printf("ours:     %s\nDebian's: %s\n\n", ours_.xen.kernel.c_str(), peer_.xen.kernel.c_str());
+        std::printf("%-18s %12s %13s %6s %13s %13s %6s\n", "instructions", "ours, bare", "ours, Xen", "ratio",
+                    "Debian's bare", "XenoLinux", "ratio");
+        for (std::size_t i = 0; i < counts_.size(); ++i) {
+            const Cost ours = cost(ours_, i);
+            const Cost peer = cost(peer_, i);
+            std::printf("%-18s %12.1f %13.1f %6.2f %13.1f %13.1f %6.2f\n", name(i), ours.bare, ours.xen,
+                        ours.ratio(), peer.bare, peer.xen, peer.ratio());
+        }
+    }
+
+    void print_events() const {
+        std::printf("\n%-18s %7s %7s %6s %6s %6s %6s %6s %6s\n", "events: ours, Xen", "system", "user",
+                    "hyper-", "page", "hidden", "other", "site", "shadow");
+        std::printf("%-18s %7s %7s %6s %6s %6s %6s %6s %6s\n", "", "calls", "returns", "calls", "faults",
+                    "ones", "traps", "calls", "writes");
+        for (std::size_t i = 0; i < counts_.size(); ++i) {
+            const EventCounts events = sum_up(counts_[i]);
+            std::printf("%-18s %7.1f %7.1f %6.1f %6.1f %6.1f %6.1f %6.1f %6.1f\n", name(i),
+                        rounded(events.system_calls), rounded(events.user_returns),
+                        rounded(events.hypercalls), rounded(events.page_faults),
+                        rounded(events.hidden_faults), rounded(events.other_exceptions),
+                        rounded(events.site_calls), rounded(events.shadow_entries));
+        }
+    }
+
+    [[nodiscard]] nlohmann::json json() const {
+        nlohmann::json json{{"version", options_.version},   {"configuration", options_.configuration},
+                            {"compiler", options_.compiler}, {"kernel", ours_.xen.kernel},
+                            {"peer", peer_.xen.kernel},      {"unit", "instructions"}};
+        for (std::size_t i = 0; i < counts_.size(); ++i) {
+            const Cost ours = cost(ours_, i);
+            const Cost peer = cost(peer_, i);
+            json["operations"][name(i)] = {{"bare", ours.bare},
+                                           {"xen", ours.xen},
+                                           {"peer_bare", peer.bare},
+                                           {"peer_xen", peer.xen},
+                                           {"events", counts_[i]}};
+        }
+        return json;
+    }
+
+    [[nodiscard]] const char* name(std::size_t operation) const {
+        return ours_.xen.operations[operation].name.c_str();
+    }
+    [[nodiscard]] std::string counters_file() const { return directory_.path() + "/counters.json"; }
+
+    const BenchOptions& options_;
+    TemporaryDirectory directory_;
+    std::string kernel_;
+    std::string initrd_;
+    std::string peer_kernel_;
+    Pair ours_;
+    Pair peer_;
+    nlohmann::json counters_;            // of a whole run
+    std::vector<nlohmann::json> counts_; // of one operation each
+};
+
+} // namespace
+
+void bench_linux_xen(const BenchOptions& options) {
+    XenBench(options).run();
+}
+
+} // namespace previrt

@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""check_stats.py STATS PREVIRT-JSON: every record of the kernel was treated, and rewriting left nothing to traps."""
+import json
+import sys
+
+stats = json.load(open(sys.argv[1]))
+recorded = json.load(open(sys.argv[2]))["sites"]
+treated = {kind: sum(ways.values()) for kind, ways in stats["sites_rewritten"].items()}
+
+# Modules add to it.
+missing = {kind: (number, treated.get(kind, 0)) for kind, number in recorded.items() if treated.get(kind, 0) < number}
+trapped = stats["sites_trapped"]
+calls = sum(stats["site_calls"].values())
+print(f"stats: {sum(treated.values())} of {sum(recorded.values())} sites treated, called {calls} times")
+print(f"stats: trapped {trapped}, stores to page tables without annotation {stats['unannotated_table_writes']}")
+if missing or trapped or calls == 0:
+    print(f"stats: FAILED: kinds with fewer sites than records: {missing}; trapped: {trapped}; calls: {calls}")
+    sys.exit(1)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Prints `endurance: NAME DONE of WANTED in S s` for each part; the status is 0 if nothing was lost.
+ */
+#include "endurance.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+static const struct part {
+	const char *name;
+	uint64_t wanted;
+	uint64_t (*run)(void);
+} parts[] = {
+	{ "fork and exec", 2000, run_programs },
+	{ "system calls", 1000000, system_calls },
+	{ "page faults", 100000, fault_pages },
+	{ "signals", 10000, send_signals },
+	{ "messages between processes", 8000, pass_messages },
+	{ "turns of threads", 20000, hand_over_between_threads },
+	{ "children killed for lack of memory", 2, run_out_of_memory },
+};
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	require(clock_gettime(CLOCK_MONOTONIC, &now) == 0, "clock_gettime");
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	int lost = 0;
+
+	if (argc > 1 && strcmp(argv[1], CHILD_ARGUMENT) == 0)
+		return argc == 3 ? atoi(argv[2]) : 255;
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		const struct part *const part = &parts[i];
+		const double begin = seconds();
+		const uint64_t done = part->run();
+
+		printf("endurance: %s: %" PRIu64 " of %" PRIu64 " in %.1f s\n", part->name, done, part->wanted,
+		       seconds() - begin);
+		lost |= done < part->wanted;
+	}
+	return lost;
+}

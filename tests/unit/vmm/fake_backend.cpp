@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/unit/vmm/fake_backend.hpp"
+
+#include "frontends/x86/machine.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+#include "tests/unit/vmm/fake_tables.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace previrt {
+
+Vcpu vcpu;
+bool counters_are_wanted;
+
+void stop_guest(std::string_view reason) {
+    throw fake::Stop(std::string(reason));
+}
+void stop_guest(std::string_view reason, std::uint64_t value) {
+    throw fake::Stop(std::string(reason) + ' ' + std::to_string(value));
+}
+void end_guest(std::string_view word) {
+    throw fake::End(std::string(word));
+}
+
+Treatment treat_site(const KnownSite& site) {
+    return fake::treatments[site.record.kind];
+}
+
+void write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t /*address*/,
+                      std::span<std::uint8_t> code, std::uint64_t target) {
+    std::ranges::fill(code, std::uint8_t{0xcc});
+    const std::uint64_t values[] = {site.address, number, target};
+    std::memcpy(code.data(), values, sizeof(values));
+}
+
+namespace fake {
+
+Host host;
+Treatment treatments[256];
+
+namespace {
+std::vector<std::uint64_t> shadow_memory;
+} // namespace
+
+void start(std::uint64_t ram_bytes, std::uint32_t table_count) {
+    host = {};
+    std::ranges::fill(treatments, Treatment{});
+    vcpu = {};
+    counters = {};
+    counters_are_wanted = false;
+    start_tables(ram_bytes, table_count);
+    const std::uint64_t bytes = shadow_memory_bytes(ram_bytes >> page_shift, table_count);
+    shadow_memory.assign((bytes + 7) / 8, 0);
+    start_shadow_tables({.bytes = reinterpret_cast<std::uint8_t*>(shadow_memory.data()), .size = bytes});
+    pc = {};
+}
+
+} // namespace fake
+
+namespace backend {
+
+using fake::host;
+
+std::uint64_t general_site_entry() {
+    return fake::general_entry;
+}
+std::uint64_t entry_pointer(std::uint64_t entry) {
+    return entry + (fake::general_pointer - fake::general_entry);
+}
+std::uint64_t interrupt_cell() {
+    return fake::cell;
+}
+std::uint64_t read_fs_base() {
+    return host.bases.fs;
+}
+void write_fs_base(std::uint64_t base) {
+    host.bases.fs = base;
+}
+std::uint64_t read_gs_base(bool user) {
+    return user ? host.bases.user_gs : host.bases.kernel_gs;
+}
+void write_gs_base(bool user, std::uint64_t base) {
+    (user ? host.bases.user_gs : host.bases.kernel_gs) = base;
+}
+void load_segment(unsigned segment, std::uint16_t selector) {
+    host.selectors[segment] = selector;
+}
+void load_user_gs(std::uint16_t selector) {
+    host.selectors[5] = selector;
+}
+bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
+    const bool changed = host.descriptors[{local, index}] != descriptor;
+    host.descriptors[{local, index}] = descriptor;
+    return changed;
+}
+unsigned descriptor_count(bool local) {
+    return local ? 8192 : 512;
+}
+unsigned descriptors_written(bool local) {
+    unsigned end = 0;
+    for (const auto& [place, descriptor] : host.descriptors) {
+        end = place.first == local && descriptor != 0 ? std::max(end, place.second + 1) : end;
+    }
+    return end;
+}
+void load_local_table(std::uint64_t /*base*/, unsigned /*entries*/) {}
+void set_task_switched(bool set) {
+    host.task_switched = set;
+}
+void set_extensions(std::uint64_t cr4) {
+    host.extensions = cr4;
+}
+void write_debug_register(unsigned number, std::uint64_t value) {
+    host.debug[number] = value;
+}
+std::uint64_t read_debug_register(unsigned number) {
+    return host.debug[number];
+}
+void write_xcr0(std::uint64_t value) {
+    host.xcr0 = value;
+}
+CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+    const auto found = host.cpuid.find({leaf, subleaf});
+    return found == host.cpuid.end() ? CpuidLeaf{} : found->second;
+}
+std::uint64_t now() {
+    return host.now;
+}
+std::uint64_t epoch_seconds() {
+    return 1700000000;
+}
+void set_timer(std::optional<std::uint64_t> when) {
+    host.timer = when;
+}
+void idle() {
+    if (!host.timer) {
+        throw fake::Misuse("the guest sleeps for ever");
+    }
+    host.now = std::max(host.now, *host.timer);
+}
+bool take_events() {
+    return host.timer && *host.timer <= host.now;
+}
+void request_attention() {}
+void write_console(std::string_view text) {
+    host.console += text;
+}
+std::optional<std::uint8_t> read_console() {
+    if (host.input.empty()) {
+        return {};
+    }
+    const auto character = static_cast<std::uint8_t>(host.input.front());
+    host.input.erase(0, 1);
+    return character;
+}
+void power_off() {
+    throw fake::End("powered off");
+}
+void reboot() {
+    throw fake::End("rebooted");
+}
+void crash() {
+    throw fake::Stop("crash");
+}
+
+} // namespace backend
+
+} // namespace previrt

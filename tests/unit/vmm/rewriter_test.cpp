@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every kind at every site length, by LLVM: the replacement is what was meant, fills the site, and nothing
+// else changes.
+#include "inplace-vmm/rewriter.hpp"
+
+#include "inplace-vmm/vcpu.hpp"
+#include "tests/unit/vmm/fake_backend.hpp"
+#include "tests/unit/vmm/llvm_oracle.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t site_address = 0xffffffff81000100;
+constexpr std::uint64_t trampolines_address = 0xffffffffffe10000;
+constexpr std::size_t guard = 32;
+constexpr std::uint8_t guard_byte = 0xa5;
+constexpr std::size_t longest_site = 30;
+
+class Rewriter : public testing::Test {
+protected:
+    Rewriter() {
+        fake::start(std::uint64_t{1} << 20U, 8);
+        start_trampolines({.code = code_.data(),
+                           .address = trampolines_address,
+                           .count = trampoline_sites_.size(),
+                           .sites = trampoline_sites_.data()});
+    }
+
+    // The site's bytes afterwards; the guards are checked.
+    static std::vector<std::uint8_t> rewrite(const KnownSite& site, Placement placement) {
+        const std::size_t length = site.record.site_length();
+        std::vector<std::uint8_t> memory(guard + length + guard, guard_byte);
+        std::fill_n(memory.begin() + guard, length, std::uint8_t{0x2e});
+        rewrite_site(site, std::span(memory).subspan(guard, length), placement);
+        const auto is_guard = [](std::uint8_t byte) { return byte == guard_byte; };
+        EXPECT_TRUE(std::all_of(memory.begin(), memory.begin() + guard, is_guard));
+        EXPECT_TRUE(std::all_of(memory.end() - guard, memory.end(), is_guard));
+        return {memory.begin() + guard, memory.end() - guard};
+    }
+
+    // The one instruction that is not a NOP, the first. Nothing: the site was left alone.
+    std::optional<Decoded> decode(const std::vector<std::uint8_t>& bytes) {
+        if (std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0x2e; })) {
+            return {};
+        }
+        std::optional<Decoded> first;
+        for (std::size_t at = 0; at < bytes.size();) {
+            const auto decoded = llvm_.decode(std::span(bytes).subspan(at), site_address + at);
+            EXPECT_TRUE(decoded.has_value());
+            if (!decoded) {
+                break;
+            }
+            if (!first) {
+                first = decoded;
+            } else {
+                EXPECT_TRUE(decoded->name.starts_with("NOOP")) << decoded->name;
+            }
+            at += decoded->length;
+            EXPECT_LE(at, bytes.size());
+        }
+        return first;
+    }
+
+    static KnownSite site_of(SiteKind kind, std::size_t length, std::uint8_t form = 0,
+                             std::uint8_t operand = 0) {
+        const std::size_t instruction = std::min<std::size_t>(length, 15);
+        const SiteRecord record{.site = 0,
+                                .kind = static_cast<std::uint8_t>(kind),
+                                .form = form,
+                                .operand = operand,
+                                .lengths =
+                                    static_cast<std::uint8_t>((length - instruction) << 4U | instruction)};
+        return {.address = site_address, .record = record, .bytes = {}};
+    }
+
+    static std::uint64_t target_of(const Decoded& branch) {
+        return site_address + branch.length + static_cast<std::uint64_t>(*branch.immediate);
+    }
+
+    static std::uint64_t sign_extended(const void* address) {
+        return static_cast<std::uint64_t>(
+            static_cast<std::int64_t>(static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(address))));
+    }
+
+    LlvmOracle llvm_;
+    std::vector<std::uint8_t> code_ = std::vector<std::uint8_t>(4 * trampoline_bytes);
+    std::vector<std::uint64_t> trampoline_sites_ = std::vector<std::uint64_t>(4);
+};
+
+TEST_F(Rewriter, CallsOfEveryKindAndLength) {
+    for (const SiteKindInfo& info : site_kinds) {
+        fake::treatments[static_cast<std::uint8_t>(info.kind)] = {.way = Way::call,
+                                                                  .target = fake::general_entry};
+        for (std::size_t length = 1; length <= longest_site; ++length) {
+            for (const Placement placement : {Placement::fixed, Placement::copied}) {
+                SCOPED_TRACE(std::string(info.name) + ", length " + std::to_string(length));
+                const auto found = decode(rewrite(site_of(info.kind, length), placement));
+                if (placement == Placement::fixed && length >= call_bytes) {
+                    ASSERT_TRUE(found);
+                    EXPECT_EQ(found->name, "CALL64pcrel32");
+                    EXPECT_EQ(target_of(*found), fake::general_entry);
+                } else if (length >= absolute_call_bytes) {
+                    ASSERT_TRUE(found);
+                    EXPECT_EQ(found->name, "CALL64m");
+                    EXPECT_EQ(found->memory, fake::general_pointer);
+                } else if (length >= trap_mark_bytes) {
+                    ASSERT_TRUE(found);
+                    EXPECT_EQ(found->name.substr(0, 3), "UD1");
+                    EXPECT_EQ(*found->displacement & 0xff, static_cast<std::uint8_t>(info.kind));
+                } else {
+                    EXPECT_FALSE(found);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(Rewriter, ATrapMarkStandsOnlyForAnInstructionWithoutOperands) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::in)] = {.way = Way::call,
+                                                                 .target = fake::general_entry};
+    const auto form = encode_form(Shape::immediate, 1, false);
+    EXPECT_FALSE(decode(rewrite(site_of(SiteKind::in, 6, form), Placement::copied)));
+}
+
+TEST_F(Rewriter, JumpsLeadThroughTrampolinesThatKnowTheirSite) {
+    constexpr std::uint64_t target = 0xffffffffffe00123;
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = target};
+    for (std::size_t length = 1; length <= longest_site; ++length) {
+        SCOPED_TRACE(length);
+        EXPECT_FALSE(decode(rewrite(site_of(SiteKind::iret, length), Placement::copied)));
+        const auto found = decode(rewrite(site_of(SiteKind::iret, length), Placement::fixed));
+        ASSERT_EQ(found.has_value(), length >= call_bytes);
+        if (found) {
+            EXPECT_EQ(found->name, "JMP_4");
+            EXPECT_EQ(target_of(*found), trampolines_address); // one site has one
+            EXPECT_EQ(site_of_trampoline(target_of(*found)), site_address);
+            EXPECT_EQ(site_of_trampoline(target_of(*found) + trampoline_bytes - 1), site_address);
+        }
+    }
+    EXPECT_EQ(site_of_trampoline(trampolines_address + trampoline_bytes), 0U);
+    EXPECT_EQ(site_of_trampoline(trampolines_address - 1), 0U);
+}
+
+TEST_F(Rewriter, WithoutRoomForAnotherTrampolineTheSiteStaysNative) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = site_address};
+    for (unsigned i = 0; i < 6; ++i) {
+        KnownSite site = site_of(SiteKind::iret, 8);
+        site.address += std::uint64_t{16} * i;
+        EXPECT_EQ(decode(rewrite(site, Placement::fixed)).has_value(), i < trampoline_sites_.size());
+    }
+    EXPECT_EQ(
+        counters.rewritten[static_cast<std::uint8_t>(SiteKind::iret)][static_cast<unsigned>(Way::native)],
+        2U);
+}
+
+TEST_F(Rewriter, CliStoresToTheCell) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::cli)] = {.way = Way::in_line};
+    for (std::size_t length = 1; length <= 15; ++length) {
+        for (const Placement placement : {Placement::fixed, Placement::copied}) {
+            const auto found = decode(rewrite(site_of(SiteKind::cli, length), placement));
+            if (length >= 8) {
+                ASSERT_TRUE(found);
+                EXPECT_EQ(found->name, "MOV8mi");
+                EXPECT_EQ(found->memory, fake::cell);
+                EXPECT_EQ(found->immediate, 1);
+            } else if (found) { // what fits is a call
+                EXPECT_TRUE(found->name.starts_with("CALL64") || found->name.starts_with("UD1"));
+            }
+        }
+    }
+}
+
+TEST_F(Rewriter, ControlRegistersAreLoadedFromTheVcpu) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::mov_from_control)] = {.way = Way::in_line};
+    const std::pair<unsigned, const std::uint64_t*> readable[] = {
+        {0, &vcpu.cr0}, {2, &vcpu.cr2}, {3, &vcpu.cr3}, {4, &vcpu.cr4}, {8, &vcpu.cr8}};
+    for (const auto& [number, place] : readable) {
+        for (unsigned general = 0; general < 16; ++general) {
+            SCOPED_TRACE(testing::Message() << "CR" << number << " to register " << general);
+            const auto operand = static_cast<std::uint8_t>(number << 4U | general);
+            const auto found = decode(rewrite(
+                site_of(SiteKind::mov_from_control, 8, encode_form(Shape::registers, 8, false), operand),
+                Placement::copied));
+            ASSERT_TRUE(found);
+            EXPECT_EQ(found->name, "MOV64rm");
+            EXPECT_EQ(found->first_register, general);
+            EXPECT_EQ(found->memory, sign_extended(place));
+        }
+    }
+    const auto other =
+        decode(rewrite(site_of(SiteKind::mov_from_control, 8, encode_form(Shape::registers, 8, false), 0x50),
+                       Placement::fixed));
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->name, "CALL64pcrel32"); // CR5 is #UD
+}
+
+TEST_F(Rewriter, CodeAndStackSegmentAreLoadedFromTheVcpu) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::mov_from_segment)] = {.way = Way::in_line};
+    const auto load = [&](unsigned segment, unsigned general, Shape shape, unsigned width) {
+        return decode(rewrite(site_of(SiteKind::mov_from_segment, 8, encode_form(shape, width, false),
+                                      static_cast<std::uint8_t>(segment << 4U | general)),
+                              Placement::fixed));
+    };
+    for (unsigned general = 0; general < 16; ++general) {
+        const auto code = load(1, general, Shape::registers, 4);
+        const auto stack = load(2, general, Shape::registers, 8);
+        ASSERT_TRUE(code && stack);
+        EXPECT_EQ(code->name, "MOV32rm");
+        EXPECT_EQ(code->memory, sign_extended(&vcpu.cs));
+        EXPECT_EQ(code->first_register, general);
+        EXPECT_EQ(stack->name, "MOV64rm");
+        EXPECT_EQ(stack->memory, sign_extended(&vcpu.ss));
+    }
+    // 16 bits keep the upper part of the register; memory is written; the real DS is not in the Vcpu.
+    EXPECT_EQ(load(1, 0, Shape::registers, 2)->name, "CALL64pcrel32");
+    EXPECT_EQ(load(1, 0, Shape::memory, 2)->name, "CALL64pcrel32");
+    EXPECT_EQ(load(3, 0, Shape::registers, 4)->name, "CALL64pcrel32");
+}
+
+} // namespace
+
+} // namespace previrt
