@@ -2,7 +2,6 @@
 #include "inplace-vmm/site_list.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace previrt {
 
@@ -60,7 +59,7 @@ std::span<const KnownSite> known_sites() {
 }
 
 bool add_site(const KnownSite& site) {
-    std::fill(std::begin(recent), std::end(recent), nullptr);
+    std::ranges::fill(recent, nullptr);
     KnownSite* const place = first_not_before(site.address);
     if (place != sites + site_count && place->address == site.address) {
         *place = site; // another module where one was before

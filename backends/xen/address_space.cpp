@@ -34,11 +34,6 @@ std::uint64_t guest_frame_of(std::uint64_t frame) {
     return pages[frame] - memory.guest.first;
 }
 
-void start_tables() {
-    copies = reinterpret_cast<std::uint64_t*>(take_memory(std::uint64_t{table_count()} * page_size));
-    published = take_memory(table_count());
-}
-
 std::uint32_t table_count() {
     return static_cast<std::uint32_t>(memory.pool.end - memory.pool.first);
 }
@@ -160,3 +155,13 @@ bool slot_is_reserved(unsigned root_index) {
 }
 
 } // namespace previrt::backend
+
+namespace previrt::xen {
+
+void start_tables() {
+    backend::copies =
+        reinterpret_cast<std::uint64_t*>(take_memory(std::uint64_t{backend::table_count()} * page_size));
+    backend::published = take_memory(backend::table_count());
+}
+
+} // namespace previrt::xen

@@ -55,6 +55,7 @@ std::uint8_t* take_memory(std::uint64_t bytes);
 void make_page_read_only(std::uint64_t page);
 std::uint64_t page_of(const void* pointer);
 
+void start_tables();
 void start_events();
 void start_segments();
 void start_entries();

@@ -10,10 +10,6 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
-namespace previrt::backend {
-void start_tables();
-}
-
 namespace previrt::xen {
 
 void must_succeed(unsigned number, const char* what, std::uint64_t first, std::uint64_t second,
@@ -50,7 +46,7 @@ void xen_start(const start_info* info) {
     domain.is_initial = (info->flags & SIF_INITDOMAIN) != 0;
     shared_info.vcpu_info[0].evtchn_upcall_mask = 1;
     start_address_space(info);
-    backend::start_tables();
+    start_tables();
     start_console();
     start_entries();
     start_segments();

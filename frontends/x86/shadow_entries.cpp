@@ -71,11 +71,12 @@ void fill(TableNumber table) {
         return;
     }
     const std::uint64_t* const from = guest_table(what.guest_frame);
-    // With little left, what is below comes by hidden faults: only what is used takes memory.
-    const bool is_scarce =
-        what.level > 1 && what.view == View::user && free_table_count() < backend::table_count() / 4;
     for (unsigned i = 0; i < entries_per_table; ++i) {
-        if ((from[i] & page_present) != 0 && !is_scarce) {
+        // With little left, what is below comes by hidden faults: only what is used takes memory.
+        if (what.level > 1 && what.is_lower && free_table_count() < backend::table_count() / 4) {
+            break;
+        }
+        if ((from[i] & page_present) != 0) {
             entries[i] = entry_for(table, i, from[i], what.view);
             if (what.level == 1) {
                 note_leaf({.table = table, .index = i}, 0, entries[i]);
@@ -88,7 +89,7 @@ void fill(TableNumber table) {
 }
 
 TableNumber make(unsigned level, std::uint64_t guest_frame, std::uint64_t large_entry, View view,
-                 bool holds_vmm) {
+                 bool holds_vmm, bool is_lower) {
     const TableNumber table = allocate_table();
     if (table == no_table) {
         return no_table;
@@ -99,6 +100,7 @@ TableNumber make(unsigned level, std::uint64_t guest_frame, std::uint64_t large_
     what.level = static_cast<std::uint8_t>(level);
     what.view = view;
     what.holds_vmm = holds_vmm;
+    what.is_lower = is_lower;
     if (large_entry == 0) {
         chain_table(table);
     }
@@ -127,12 +129,13 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
         return absent;
     }
     const std::uint64_t frame = frame_of(guest_entry);
+    const bool is_lower = level == root_level ? index < lower_half : tables[table].is_lower;
     if ((guest_entry & page_large) != 0) {
         if (level != 2 || frame >= frame_count) {
             return absent; // reserved, or no RAM
         }
         const TableNumber child =
-            make(1, frame & ~std::uint64_t{entries_per_table - 1}, guest_entry, child_view, false);
+            make(1, frame & ~std::uint64_t{entries_per_table - 1}, guest_entry, child_view, false, is_lower);
         if (child == no_table) {
             return absent;
         }
@@ -145,7 +148,7 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     const bool holds_vmm = last;
     TableNumber child = find_table(level - 1, frame, child_view, holds_vmm);
     if (child == no_table) {
-        child = make(level - 1, frame, 0, child_view, holds_vmm);
+        child = make(level - 1, frame, 0, child_view, holds_vmm, is_lower);
     }
     if (child == no_table) {
         return absent;

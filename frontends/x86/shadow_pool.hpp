@@ -32,6 +32,7 @@ struct Table {
     std::uint8_t level;
     View view;
     bool holds_vmm; // on the way to the last 2 MiB
+    bool is_lower;  // in the lower half, which may be filled on demand
     std::uint64_t split[lower_half / 64];
 };
 
