@@ -62,11 +62,18 @@ void enter_with_mask(bool masked) {
     vcpu.events_held = false;
 }
 
+// In user mode NT is the processor's own: any popf may have set it.
+void take_nested_task_flag() {
+    constexpr std::uint64_t flag = flag_nested_task;
+    vcpu.system_flags = (vcpu.system_flags & ~flag) | (vcpu.registers.rflags & flag);
+}
+
 void enter_from_frame() {
     enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
     if (vcpu.cpl == 3) {
         vcpu.cs = static_cast<std::uint16_t>(trap_cs);
         vcpu.ss = static_cast<std::uint16_t>(trap_ss);
+        take_nested_task_flag();
     }
 }
 
@@ -81,7 +88,7 @@ std::uint8_t leave() {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
     exit_mask = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
-    exit_user_flags = (guest_flags() & ~std::uint64_t{flag_iopl | flag_nested_task | flag_interrupt}) |
+    exit_user_flags = (guest_flags() & ~std::uint64_t{flag_iopl | flag_interrupt}) |
                       (exit_mask == 0 ? std::uint64_t{flag_interrupt} : 0);
     return vcpu.cpl == 3 ? 1 : 0;
 }
@@ -176,12 +183,14 @@ std::uint8_t return_interrupted() {
 
 std::uint8_t system_call_entered() {
     enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
+    take_nested_task_flag();
     system_call_taken(false);
     return leave();
 }
 
 std::uint8_t system_call_32_entered() {
     enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
+    take_nested_task_flag();
     system_call_taken(true);
     return leave();
 }

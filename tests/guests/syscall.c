@@ -15,12 +15,19 @@
 
 enum {
     syscall_vector = 0xc0, /* under which syscall_entry reports to the recorder */
-    masked_flags = flag_interrupt | flag_trap | flag_direction,
+    masked_flags = flag_interrupt | flag_trap | flag_direction | flag_nested_task,
     kept_flags = flag_alignment_check | flag_identification,
 };
 
-extern const char user_syscall[], user_after[], user_twice[], user_twice_done[], user_32[], user_32_done[];
+extern const char user_flags[], user_flags_done[], user_syscall[], user_after[], user_twice[],
+    user_twice_done[], user_32[], user_32_done[];
 asm(".pushsection .user, \"aw\"\n"
+    "user_flags: plain pushfq\n"
+    "	pop %rax\n"
+    "	push %rdi\n"
+    "	plain popfq\n"
+    "	plain int $0x80\n"
+    "user_flags_done:\n"
     "user_syscall: syscall\n"
     "user_after:\n"
     "user_twice: mov %rdi, %rbx\n"
@@ -126,6 +133,29 @@ static void check_syscall(void) {
     check_equal("RFLAGS has not", syscall_flags & flag_trap, 0);
 }
 
+/* To the user NT is a flag like any other: the kernel takes it and gives it back. */
+static void check_nested_task(void) {
+    struct user_start start = start_of(user_syscall, 0);
+    start.rflags |= flag_nested_task;
+    struct exception exception = run_user_from(&start);
+    check_user_exception("iret sets NT, and syscall", &exception, syscall_vector, 0, user_after);
+    check_equal("R11 has NT", exception.frame.r11, start.rflags);
+    check_equal("RFLAGS has not", syscall_flags & flag_nested_task, 0);
+
+    const uint64_t with = start.rflags;
+    const uint64_t without = with & ~(uint64_t)flag_nested_task;
+    exception = run_by_sysret(user_flags, without, with, false);
+    check_user_exception("sysret sets NT, popf clears it, and int", &exception, user_exit, 0,
+                         user_flags_done);
+    check_equal("it was set", exception.frame.rax, with);
+    check_equal("the frame has it clear", exception.frame.rflags, without);
+
+    exception = run_by_sysret(user_flags, with, without, false);
+    check_user_exception("popf sets NT, and int", &exception, user_exit, 0, user_flags_done);
+    check_equal("it was clear", exception.frame.rax, without);
+    check_equal("the frame has it", exception.frame.rflags, with);
+}
+
 static void check_sysret(void) {
     const uint64_t flags = flag_always_one | flag_interrupt | flag_carry | flag_sign;
     struct exception exception = run_by_sysret(user_syscall, 7, flags, false);
@@ -157,5 +187,6 @@ void guest(void) {
     check_disabled();
     check_registers();
     check_syscall();
+    check_nested_task();
     check_sysret();
 }

@@ -75,18 +75,18 @@ public:
     std::vector<std::uint8_t> bytes;
 
     template <typename Change>
-    void edit_header(Change change) {
+    void edit_header(const Change& change) {
         edit_at<Elf64_Ehdr>(0, change);
     }
 
     template <typename Change>
-    void edit_section(const std::string& name, Change change) {
+    void edit_section(const std::string& name, const Change& change) {
         edit_at<Elf64_Shdr>(section_table_ + (index_of(name) * sizeof(Elf64_Shdr)), change);
     }
 
     // Entry `index` of a section made of entries.
     template <typename Entry, typename Change>
-    void edit(const std::string& section, std::size_t index, Change change) {
+    void edit(const std::string& section, std::size_t index, const Change& change) {
         edit_at<Entry>(offsets_.at(index_of(section)) + (index * sizeof(Entry)), change);
     }
 
@@ -103,7 +103,7 @@ private:
     friend class ElfBuilder;
 
     template <typename Structure, typename Change>
-    void edit_at(std::size_t offset, Change change) {
+    void edit_at(std::size_t offset, const Change& change) {
         if (offset + sizeof(Structure) > bytes.size()) {
             throw std::logic_error("the file ends before what is to be edited");
         }
