@@ -31,15 +31,32 @@ void print_registers() {
             << Hex{vcpu.idt.limit} << " task " << Hex{vcpu.task.base} << '\n';
 }
 
-[[noreturn]] void stop(std::string_view reason, const std::uint64_t* value) {
+struct Reason {
+    std::string_view text;
+    const std::uint64_t* value;
+    std::string_view detail;
+};
+
+void print_reason(Print& print, const Reason& reason) {
+    print << reason.text;
+    if (reason.value != nullptr) {
+        print << " 0x" << Hex{*reason.value};
+    }
+    if (!reason.detail.empty()) {
+        print << ": " << reason.detail;
+    }
+    print << '\n';
+}
+
+[[noreturn]] void stop(const Reason& reason) {
     static bool stopping;
     if (!stopping) {
         stopping = true;
-        Print() << "\nprevirt-vmm: stopped at " << Hex{vcpu.instruction} << ": " << reason;
-        if (value != nullptr) {
-            Print() << ' ' << Hex{*value};
+        {
+            Print print;
+            print << "\nprevirt-vmm: stopped at " << Hex{vcpu.instruction} << ": ";
+            print_reason(print, reason);
         }
-        Print() << '\n';
         print_registers();
         print_events();
         if (counters_are_wanted) {
@@ -47,11 +64,8 @@ void print_registers() {
         }
         {
             Print print;
-            print << end_line_prefix << end_stopped << ", " << reason;
-            if (value != nullptr) {
-                print << ' ' << Hex{*value};
-            }
-            print << '\n';
+            print << end_line_prefix << end_stopped << ", ";
+            print_reason(print, reason);
         }
     }
     backend::crash();
@@ -60,11 +74,15 @@ void print_registers() {
 } // namespace
 
 void stop_guest(std::string_view reason) {
-    stop(reason, nullptr);
+    stop({.text = reason, .value = nullptr, .detail = {}});
 }
 
 void stop_guest(std::string_view reason, std::uint64_t value) {
-    stop(reason, &value);
+    stop({.text = reason, .value = &value, .detail = {}});
+}
+
+void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail) {
+    stop({.text = reason, .value = &value, .detail = detail});
 }
 
 void end_guest(std::string_view word) {

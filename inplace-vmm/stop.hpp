@@ -10,6 +10,7 @@ namespace previrt {
 // events.
 [[noreturn]] void stop_guest(std::string_view reason);
 [[noreturn]] void stop_guest(std::string_view reason, std::uint64_t value);
+[[noreturn]] void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail);
 
 // Why the guest ended by itself, and how.
 [[noreturn]] void end_guest(std::string_view word);

@@ -12,7 +12,7 @@ namespace previrt {
 
 namespace {
 
-constexpr std::size_t longest_site = 16;
+constexpr std::size_t longest_site = 30; // that a record can describe
 
 bool read_site(std::uint64_t table, std::uint64_t index, Site& site, std::uint8_t (&code)[longest_site]) {
     const std::uint64_t place = table + (index * sizeof(SiteRecord));
@@ -21,14 +21,13 @@ bool read_site(std::uint64_t table, std::uint64_t index, Site& site, std::uint8_
     }
     site.address = place + static_cast<std::uint64_t>(std::int64_t{site.record.site});
     const std::size_t length = site.record.site_length();
-    if (length == 0 || length > sizeof(code) ||
-        peek_guest(site.address, code, length, Privilege::supervisor) != length) {
+    if (peek_guest(site.address, code, length, Privilege::supervisor) != length) {
         stop_guest("an announced site is not in memory, at", site.address);
     }
     const Text text{.address = site.address, .bytes = {code, length}};
     const RecordCheck check = check_records({&site, 1}, {&text, 1});
     if (check.fault != RecordFault::none) {
-        stop_guest(describe(check.fault), site.address);
+        stop_guest("a record of a module, for the site at", site.address, describe(check.fault));
     }
     return true;
 }
@@ -65,7 +64,8 @@ void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
             }
             // The records of each section ascend.
             if (site.address >= previous && site.address < previous_end) {
-                stop_guest(describe(RecordFault::overlapping), site.address);
+                stop_guest("a record of a module, for the site at", site.address,
+                           describe(RecordFault::overlapping));
             }
             previous = site.address;
             previous_end = site.address + site.record.site_length();
@@ -74,7 +74,7 @@ void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
             }
             KnownSite known{.address = site.address, .record = site.record, .bytes = {}};
             const std::size_t length = site.record.site_length();
-            std::memcpy(known.bytes, code, length);
+            std::memcpy(known.bytes, code, length < sizeof(known.bytes) ? length : sizeof(known.bytes));
             if (!add_site(known)) {
                 stop_guest("too many sites; there is room for", known_sites().size());
             }

@@ -163,7 +163,8 @@ void deliver_raised() {
             return;
         }
         if (now.vector == double_fault) {
-            stop_guest("a triple fault: the machine would reset; the third exception was", pending.vector);
+            stop_guest("a triple fault: the machine would reset; the third exception is vector",
+                       pending.vector);
         }
         if (makes_double_fault(now.vector, pending.vector)) {
             pending = {.raised = true, .vector = double_fault, .error_code = 0};

@@ -98,7 +98,8 @@ void rewrite_kernel(const KernelElf& elf) {
     }
     const RecordCheck check = check_records({sites, count}, {text, text_count});
     if (check.fault != RecordFault::none) {
-        stop_guest(describe(check.fault), sites[check.index].address);
+        stop_guest("a record of the kernel, for the site at", sites[check.index].address,
+                   describe(check.fault));
     }
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t physical = elf.physical_of(sites[i].address);

@@ -204,6 +204,15 @@ TEST(XenLog, ShowsTheEndFromWhereTheTroubleBegan) {
     EXPECT_LT(bounded.str().size(), 4000U);
 }
 
+TEST(XenLog, TellsThatAGuestHadNoStack) {
+    XenLog log;
+    log.add_of_xen("d0v0 Unhandled: vec 14, #PF[0002]");
+    EXPECT_FALSE(log.found_no_stack());
+    log.add_of_xen("domain_crash_sync called from entry.S: fault at ffff82d0403602d0 "
+                   "x86_64/entry.S#domain_crash_page_fault_6x8+0/0x4");
+    EXPECT_TRUE(log.found_no_stack());
+}
+
 } // namespace
 
 } // namespace previrt

@@ -36,6 +36,7 @@ void XenLog::add_of_xen(std::string_view line) {
     begun_ = true;
     over_ = over_ || says_one_of(line, ends);
     const bool trouble_begins = since_trouble_ == 0 && says_one_of(line, troubles);
+    found_no_stack_ = found_no_stack_ || line.find("domain_crash_page_fault") != std::string_view::npos;
     add("(XEN) " + std::string(line));
     since_trouble_ += trouble_begins ? 1 : 0;
     if (starts_first_domain(line)) {

@@ -24,6 +24,8 @@ public:
     [[nodiscard]] bool begun() const { return begun_; }
     // Xen or its first domain has failed, and Xen waits before it resets the machine.
     [[nodiscard]] bool over() const { return over_; }
+    // Xen ended a guest whose kernel had no stack on which the frame of a trap could be put.
+    [[nodiscard]] bool found_no_stack() const { return found_no_stack_; }
     // The last lines since Xen had started, from further back where the trouble began there.
     void print_end(std::ostream& output) const;
 
@@ -35,6 +37,7 @@ private:
     std::size_t since_trouble_ = 0; // lines; 0: there was none
     bool begun_ = false;
     bool over_ = false;
+    bool found_no_stack_ = false;
 };
 
 } // namespace previrt

@@ -57,6 +57,10 @@ RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
     }
     if (!said.empty() && !guest_ended_itself) {
         std::cerr << "previrt: the VMM ended the guest: " << said << '\n';
+    } else if (console.log().found_no_stack()) {
+        std::cerr
+            << "previrt: Xen ended the guest: its kernel had no stack for the frame of a trap (RSP unmapped "
+               "or read-only)\n";
     } else if (domain_end == crash) {
         std::cerr << "previrt: the guest's domain crashed\n";
     } else if (!domain_end.empty()) {

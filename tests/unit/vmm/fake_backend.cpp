@@ -22,6 +22,9 @@ void stop_guest(std::string_view reason) {
 void stop_guest(std::string_view reason, std::uint64_t value) {
     throw fake::Stop(std::string(reason) + ' ' + std::to_string(value));
 }
+void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail) {
+    throw fake::Stop(std::string(reason) + ' ' + std::to_string(value) + ": " + std::string(detail));
+}
 void end_guest(std::string_view word) {
     throw fake::End(std::string(word));
 }
