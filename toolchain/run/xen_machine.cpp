@@ -28,8 +28,10 @@ std::string xen_command_line(std::uint64_t first_domain) {
     return "console=com1 com1=115200,8n1 loglvl=info guest_loglvl=all"
            // The key that leads to Xen when it is pressed three times: none.
            " conswitch=`"
-           // Under emulation a mitigation only costs.
-           " spec-ctrl=no dom0_max_vcpus=1 dom0_mem=" +
+           // Under emulation a mitigation only costs; but QEMU's XSAVE does not look at CR0.TS, on which
+           // Xen's lazy exchange of FPU contexts relies: the domain would save another's registers as its
+           // own.
+           " spec-ctrl=no,eager-fpu dom0_max_vcpus=1 dom0_mem=" +
            memory + ",max:" + memory;
 }
 
