@@ -2,9 +2,9 @@
 // What entry.S calls, and what Xen is told of it.
 #include "frontends/x86/entries.hpp"
 
+#include "backends/native/site_entries.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
-#include "backends/xen/trampolines.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
@@ -27,21 +27,12 @@ extern std::uint64_t trap_error_code;
 extern std::uint64_t trap_cs; // the event mask as it was stands in bits 32-39
 extern std::uint64_t trap_ss;
 extern std::uint64_t exit_user_flags;
-extern std::uint64_t jump_rax;
-extern std::uint32_t jump_number;
 extern std::uint32_t trap_vector;
 extern std::uint8_t entry_mask;
 extern std::uint8_t exit_mask;
 
 extern const std::uint64_t exception_entries[20];
-extern const std::uint64_t general_site_pointer;
-extern const std::uint64_t sti_pointer;
-extern const std::uint64_t pushf_pointer;
-extern const std::uint64_t popf_pointer;
-extern const std::uint64_t return_region[2];
 
-void site_jump();
-void site_jump_masked();
 void event_callback();
 void failsafe_callback();
 void system_call_callback();
@@ -51,11 +42,6 @@ extern std::uint8_t image_end[];
 }
 
 namespace {
-
-constexpr std::size_t trampoline_count = 256;
-
-alignas(16) std::uint8_t trampoline_code[trampoline_count * trampoline_bytes];
-std::uint64_t trampoline_sites[trampoline_count];
 
 void enter_with_mask(bool masked) {
     vcpu.interrupt_flag = !masked || vcpu.events_held;
@@ -93,47 +79,6 @@ std::uint8_t leave() {
     return vcpu.cpl == 3 ? 1 : 0;
 }
 
-// A single step that began at a rewritten site ends in the first instruction of the VMM. The site is done in
-// the general way, and the step is reported behind it.
-void finish_step() {
-    vcpu.step_after_site = true;
-    vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
-    const std::uint64_t site = site_of_trampoline(vcpu.registers.rip);
-    if (site != 0) {
-        site_jumped(site);
-        return;
-    }
-    std::uint64_t return_address = 0;
-    if (!read_guest(vcpu.registers.general[rsp], return_address)) {
-        stop_guest("a call of the VMM without a stack, at", vcpu.registers.general[rsp]);
-    }
-    vcpu.registers.general[rsp] += sizeof(return_address);
-    site_called(return_address);
-}
-
-// A trampoline, and what follows it until events are masked, is undone.
-void leave_trampoline() {
-    const std::uint64_t here = vcpu.registers.rip;
-    const bool in_jump = here >= reinterpret_cast<std::uint64_t>(&site_jump) &&
-                         here < reinterpret_cast<std::uint64_t>(&site_jump_masked);
-    if (in_jump) {
-        const bool is_first = here == reinterpret_cast<std::uint64_t>(&site_jump);
-        const auto number = is_first ? static_cast<std::uint32_t>(vcpu.registers.general[rax]) : jump_number;
-        vcpu.registers.rip = trampoline_sites[number % trampoline_count];
-        vcpu.registers.general[rax] = jump_rax;
-        return;
-    }
-    const std::uint64_t site = site_of_trampoline(here);
-    if (site == 0) {
-        return;
-    }
-    const KnownSite* const known = find_site(site);
-    if (known != nullptr) {
-        const std::uint64_t offset = here - reinterpret_cast<std::uint64_t>(trampoline_code);
-        vcpu.registers.rip = undo_trampoline(*known, offset % trampoline_bytes);
-    }
-}
-
 } // namespace
 
 extern "C" {
@@ -146,7 +91,7 @@ std::uint8_t site_call_entered() {
 
 std::uint8_t site_jump_entered() {
     enter_with_mask(entry_mask != 0);
-    site_jumped(trampoline_sites[jump_number % trampoline_count]);
+    site_jumped(jumping_site());
     return leave();
 }
 
@@ -170,7 +115,7 @@ std::uint8_t exception_entered() {
 std::uint8_t event_entered() {
     enter_from_frame();
     if (vcpu.cpl == 0) {
-        leave_trampoline();
+        leave_site_code();
     }
     event_taken();
     return leave();
@@ -236,10 +181,7 @@ void start_entries() {
     register_callback(CALLBACKTYPE_failsafe, failsafe_callback, true);
     register_callback(CALLBACKTYPE_syscall, system_call_callback, true);
     register_callback(CALLBACKTYPE_syscall32, system_call_32_callback, true);
-    start_trampolines({.code = trampoline_code,
-                       .address = reinterpret_cast<std::uint64_t>(trampoline_code),
-                       .count = trampoline_count,
-                       .sites = trampoline_sites});
+    start_site_trampolines();
 }
 
 } // namespace previrt::xen

@@ -99,14 +99,17 @@ site_jump_masked:
 sti_call:
 	pushq %rcx
 	movb $0, UPCALL_MASK
+sti_enabled: // what comes from here to sti_end has to wait for the instruction behind sti
 	movzbl UPCALL_PENDING, %ecx
 	jrcxz 1f
-	// Taken back: the whole instruction is done again, with care for its shadow.
+	jmp 2f
+1:	popq %rcx
+	ret
+sti_end:
+2:	// Taken back: the whole instruction is done again, with care for its shadow.
 	movb $1, UPCALL_MASK
 	popq %rcx
 	jmp general_site_call
-1:	popq %rcx
-	ret
 
 	.globl pushf_call
 pushf_call:
@@ -309,8 +312,8 @@ sti_pointer: .quad sti_call
 pushf_pointer: .quad pushf_call
 	.globl popf_pointer
 popf_pointer: .quad popf_call
-	.globl return_region
-return_region: .quad leave_begin, leave_end
+	.globl sti_region
+sti_region: .quad sti_enabled, sti_end
 
 	.data
 	.balign 8

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
+#include "backends/xen/layout.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -66,6 +67,10 @@ void start_events() {
 namespace previrt::backend {
 
 using namespace xen;
+
+std::uint64_t interrupt_cell() {
+    return shared_info_address + 1;
+}
 
 std::uint64_t now() {
     const vcpu_time_info info = read_time_info();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "backends/xen/trampolines.hpp"
+#include "backends/native/trampolines.hpp"
 
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"

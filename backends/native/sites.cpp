@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What becomes of each kind of site under Xen.
-#include "backends/xen/layout.hpp"
+// What becomes of each kind of site where the guest's kernel runs without privilege, the VMM beside it.
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -97,10 +96,6 @@ std::uint64_t entry_pointer(std::uint64_t entry) {
         }
     }
     return reinterpret_cast<std::uint64_t>(&general_site_pointer);
-}
-
-std::uint64_t interrupt_cell() {
-    return xen::shared_info_address + 1;
 }
 
 } // namespace previrt::backend
