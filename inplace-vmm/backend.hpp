@@ -32,7 +32,9 @@ void write_entry(TableNumber table, unsigned index, std::uint64_t entry); // que
 void flush_entries();
 // The table in this machine frame; ~0: none of the pool.
 TableNumber table_at(std::uint64_t machine_frame);
-// A root is a pair: what the guest's kernel sees and what its user mode sees.
+// A root is a pair: what the guest's kernel sees and what its user mode sees. Where the back-end does not
+// separate them, there is no second one (~0), and user mode reaches what the kernel does.
+bool separates_user_mode();
 void pin_root(TableNumber kernel, TableNumber user);
 void unpin_root(TableNumber kernel, TableNumber user);
 void load_root(TableNumber kernel, TableNumber user);

@@ -98,6 +98,7 @@ struct Vcpu {
     std::uint64_t debug_control;
     std::uint64_t tsc_aux;
     std::uint64_t xcr0;
+    std::uint64_t northbridge_configuration;
 };
 
 extern "C" Vcpu vcpu;

@@ -105,6 +105,10 @@ void change_pair(unsigned first_command, unsigned second_command, TableNumber ke
 
 } // namespace
 
+bool separates_user_mode() {
+    return true;
+}
+
 void pin_root(TableNumber kernel, TableNumber user_table) {
     change_pair(MMUEXT_PIN_L4_TABLE, MMUEXT_PIN_L4_TABLE, kernel, user_table);
 }

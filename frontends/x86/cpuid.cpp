@@ -109,7 +109,8 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
             answer.eax &= static_cast<std::uint32_t>(offered_xcr0_bits());
             answer.edx = 0;
         } else if (subleaf == 1) {
-            answer = {.eax = answer.eax & 7U, .ebx = 0, .ecx = 0, .edx = 0}; // no XSAVES
+            // XSAVEOPT. The size of what XSAVEC writes holds the host's supervisor states.
+            answer = {.eax = answer.eax & 1U, .ebx = 0, .ecx = 0, .edx = 0};
         } else if (subleaf >= 32 || ((offered_xcr0_bits() >> subleaf) & 1U) == 0) {
             return {};
         }

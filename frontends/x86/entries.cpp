@@ -270,7 +270,8 @@ bool hold_for_shadow() {
         execute_known(*site, next);
         return false;
     }
-    vcpu.stepping = (vcpu.registers.rflags & flag_trap) == 0;
+    // An event may come before the instruction does: the flag is then ours from before.
+    vcpu.stepping = vcpu.stepping || (vcpu.registers.rflags & flag_trap) == 0;
     vcpu.registers.rflags |= flag_trap;
     vcpu.events_held = true;
     return true;

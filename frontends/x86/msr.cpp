@@ -31,6 +31,7 @@ enum Msr : std::uint32_t {
     gs_base = 0xc0000101,
     kernel_gs_base = 0xc0000102,
     amd_hardware_configuration = 0xc0010015,
+    amd_northbridge_configuration = 0xc001001f,
     amd_interrupt_pending = 0xc0010055, // no message is sent to a chipset when an interrupt comes in C1E
 };
 
@@ -74,6 +75,8 @@ std::optional<std::uint64_t> read_msr(std::uint32_t number) {
     case amd_hardware_configuration:
     case amd_interrupt_pending:
         return 0;
+    case amd_northbridge_configuration:
+        return vcpu.northbridge_configuration;
     case apic_base:
         return 0xfee00100; // present by its register only: the boot processor's, disabled
     case sysenter_cs:
@@ -145,6 +148,12 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
         return value == 0;
     case page_attributes:
         return write_page_attributes(value);
+    case amd_northbridge_configuration: {
+        // Of which no device here has any.
+        constexpr std::uint64_t extended_configuration = std::uint64_t{1} << 46U;
+        vcpu.northbridge_configuration = value;
+        return (value & ~extended_configuration) == 0;
+    }
     case efer:
         return write_efer(value);
     case star:

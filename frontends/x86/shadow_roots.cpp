@@ -17,16 +17,19 @@ View view_below(const Table& root, unsigned index) {
 }
 
 TableNumber make_root(std::uint64_t guest_frame) {
+    const bool is_pair = backend::separates_user_mode();
     const TableNumber root = allocate_table();
-    const TableNumber user = allocate_table();
-    if (user == no_table) {
+    const TableNumber user = is_pair ? allocate_table() : no_table;
+    if (root == no_table || (is_pair && user == no_table)) {
         stop_guest("no memory is left for page tables");
     }
     for (const TableNumber table : {root, user}) {
-        Table& what = tables[table];
-        what.guest_frame = guest_frame;
-        what.level = root_level;
-        what.view = table == root ? View::kernel : View::user;
+        if (table != no_table) {
+            Table& what = tables[table];
+            what.guest_frame = guest_frame;
+            what.level = root_level;
+            what.view = table == root ? View::kernel : View::user;
+        }
     }
     tables[root].holds_vmm = true;
     tables[root].user_root = user;
@@ -34,7 +37,9 @@ TableNumber make_root(std::uint64_t guest_frame) {
     backend::table_entries(root)[backend::map_slot()] = backend::map_entry();
     backend::table_entries(root)[entries_per_table - 1] = backend::vmm_entry(root_level);
     backend::publish_table(root);
-    backend::publish_table(user);
+    if (is_pair) {
+        backend::publish_table(user);
+    }
     backend::pin_root(root, user);
     follow_table(root);
     return root;
@@ -64,7 +69,9 @@ void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entr
         split_slot(root, index); // user mode sees nothing of it
     }
     change_entry(root, index, guest_entry, view_below(what, index));
-    change_entry(what.user_root, index, guest_entry, View::user);
+    if (what.user_root != no_table) {
+        change_entry(what.user_root, index, guest_entry, View::user);
+    }
 }
 
 void follow_table(TableNumber table) {
@@ -88,6 +95,9 @@ void drop_root(TableNumber root) {
     unchain_table(root);
     backend::unpin_root(root, user);
     for (const TableNumber table : {root, user}) {
+        if (table == no_table) {
+            continue;
+        }
         const std::uint64_t* const entries = backend::table_entries(table);
         for (unsigned i = 0; i < entries_per_table; ++i) {
             if ((entries[i] & page_present) != 0 && !is_the_vmms(i)) {

@@ -88,7 +88,7 @@ bool follow_path(std::uint64_t address, const PageWalk& walk, bool from_user) {
     const unsigned slot = table_index(address, root_level);
     const Table& root = tables[current_root];
     change_root_slot(current_root, slot, walk.entry[root_level]);
-    TableNumber table = from_user ? root.user_root : current_root;
+    TableNumber table = from_user && root.user_root != no_table ? root.user_root : current_root;
     unsigned index = slot;
     for (unsigned level = root_level - 1; level >= 1; --level) {
         table = child_of(table, index);

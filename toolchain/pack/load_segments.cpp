@@ -79,7 +79,12 @@ std::vector<LoadSegment> read_load_segments(Bytes elf) {
         if (header.p_memsz > std::numeric_limits<std::uint64_t>::max() - header.p_paddr) {
             throw InputError(name + ": its physical addresses wrap around");
         }
-        segments.push_back({header.p_paddr, header.p_memsz, header.p_offset, header.p_filesz});
+        segments.push_back({.physical_address = header.p_paddr,
+                            .memory_size = header.p_memsz,
+                            .file_offset = header.p_offset,
+                            .file_size = header.p_filesz,
+                            .virtual_address = header.p_vaddr,
+                            .writable = (header.p_flags & PF_W) != 0});
     }
     std::ranges::sort(segments, {}, &LoadSegment::physical_address);
     return segments;

@@ -13,12 +13,14 @@ struct LoadSegment {
     std::uint64_t memory_size;
     std::uint64_t file_offset;
     std::uint64_t file_size;
+    std::uint64_t virtual_address;
+    bool writable;
 
     [[nodiscard]] std::uint64_t end() const { return physical_address + memory_size; }
 };
 
-// By physical address; those that take no memory are left out. Each lies inside the file, and its addresses
-// do not wrap. Throws InputError.
+// By physical address; those that take no memory are left out. Each lies inside the file, and its physical
+// addresses do not wrap. Throws InputError.
 std::vector<LoadSegment> read_load_segments(std::span<const std::uint8_t> elf);
 
 // How many of these bytes are the ELF file: a bzImage's is followed by a relocation table. Throws InputError.

@@ -3,7 +3,9 @@
 
 #include "toolchain/host/program.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/machine_control.hpp"
+#include "toolchain/run/prompt_wait.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +14,6 @@
 #include <iostream>
 #include <optional>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -29,14 +30,7 @@ constexpr auto halt_question_after = 200ms;
 constexpr auto halt_question_every = 100ms;
 constexpr auto leaves_within = 500ms; // once it shut down and the console is silent
 constexpr auto ends_within = 3s;      // once it was said to end
-// What comes from a file or a program, not from a person, waits for the guest to ask: a UART that is being
-// set up drops it.
-constexpr auto prompt_is_silent_for = 200ms;
-constexpr auto longest_wait_for_prompt = 15s;
 constexpr auto held_back_for = 300ms; // where a person waits for it
-
-// These end the guest, and us in order: the terminal gets its mode back.
-constexpr std::array<int, 3> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
 double seconds(std::chrono::duration<double> duration) {
     return duration.count();
@@ -65,7 +59,7 @@ public:
         : options_(options), machine_(machine), filter_(filter) {}
 
     MachineEnd run() {
-        hold_signals();
+        signals_ = hold_ending_signals();
         start();
         {
             const std::optional<RawTerminal> terminal =
@@ -87,15 +81,6 @@ public:
     }
 
 private:
-    void hold_signals() {
-        sigset_t held;
-        sigemptyset(&held);
-        std::ranges::for_each(ending_signals, [&](int number) { sigaddset(&held, number); });
-        sigprocmask(SIG_BLOCK, &held, nullptr);
-        signals_ = Descriptor(signalfd(-1, &held, SFD_CLOEXEC));
-        std::signal(SIGPIPE, SIG_IGN);
-    }
-
     void start() {
         std::array<int, 2> ends{};
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -157,9 +142,8 @@ private:
             return false;
         }
         guest_since_ = guest_since_.value_or(filter_ == nullptr ? begin_ : now);
-        ready_ = ready_ || terminal_ || (watch_.in_a_line() && now - heard_at_ > prompt_is_silent_for) ||
-                 now - *guest_since_ > longest_wait_for_prompt;
-        return ready_ && now - sent_at_ >= machine_.keys_every;
+        return prompt_wait_.over(now, *guest_since_, watch_.in_a_line(), terminal_) &&
+               now - sent_at_ >= machine_.keys_every;
     }
 
     [[nodiscard]] bool ending() const {
@@ -173,10 +157,10 @@ private:
             at_most(std::max(options_.timeout - seconds(Clock::now() - begin_), 0.0) + 0.001);
         }
         if (watch_.said_goodbye() || !control_.shutdown_reason().empty() || ending() ||
-            (input_open && !ready_) || filter_ != nullptr) {
+            (input_open && !prompt_wait_.is_over()) || filter_ != nullptr) {
             at_most(seconds(halt_question_every));
         }
-        if (input_open && ready_ && Clock::now() - sent_at_ < machine_.keys_every) {
+        if (input_open && prompt_wait_.is_over() && Clock::now() - sent_at_ < machine_.keys_every) {
             at_most(seconds(machine_.keys_every));
         }
         return static_cast<int>(std::min(wait * 1000, 1e6));
@@ -234,7 +218,7 @@ private:
             return;
         }
         watch_.read(text);
-        heard_at_ = Clock::now();
+        prompt_wait_.heard(Clock::now());
         if (options_.watch_console) {
             std::cout << text << std::flush;
         } else {
@@ -273,12 +257,11 @@ private:
     std::optional<Clock::time_point> goodbye_at_;
     Clock::time_point asked_at_; // whether it is halted
     std::optional<Clock::time_point> shut_down_at_;
-    Clock::time_point heard_at_;       // the guest
-    Clock::time_point last_output_at_; // the machine
+    PromptWait prompt_wait_;
+    Clock::time_point last_output_at_; // the machine's
     Clock::time_point sent_at_;
     std::optional<Clock::time_point> ending_since_;
     bool terminal_ = false;
-    bool ready_ = false; // for keys
     bool over_ = false;
     bool stop_ = false;
 };

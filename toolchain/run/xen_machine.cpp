@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/xen_machine.hpp"
 
-#include "inplace-vmm/package.hpp"
-#include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/vmm_end.hpp"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace previrt {
 
@@ -35,15 +33,6 @@ std::string xen_command_line(std::uint64_t first_domain) {
            memory + ",max:" + memory;
 }
 
-bool write_counters(const std::string& path, const std::optional<std::string>& counters) {
-    if (!counters || !nlohmann::json::accept(*counters)) {
-        std::cerr << "previrt: --stats: the VMM printed no counters\n";
-        return false;
-    }
-    write_text(path, *counters + '\n');
-    return true;
-}
-
 RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
     // Of a domain beside dom0: Xen's reason for its shutdown (public/sched.h).
     const std::string power_off = "0";
@@ -52,14 +41,13 @@ RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
     const std::string domain_end = console.domain_end().value_or("");
     const bool domain_ended_well = domain_end.empty() || domain_end == power_off || domain_end == reboot;
 
-    const std::string said = console.vmm().end().value_or("");
-    const bool guest_ended_itself = said == end_powered_off || said == end_rebooted;
-    if (guest_ended_itself && domain_ended_well) {
+    if (guest_ended_itself(console.vmm()) && domain_ended_well) {
         return guest_ended;
     }
-    if (!said.empty() && !guest_ended_itself) {
-        std::cerr << "previrt: the VMM ended the guest: " << said << '\n';
-    } else if (console.log().found_no_stack()) {
+    if (say_why_vmm_ended_guest(console.vmm())) {
+        return guest_failed;
+    }
+    if (console.log().found_no_stack()) {
         std::cerr
             << "previrt: Xen ended the guest: its kernel had no stack for the frame of a trap (RSP unmapped "
                "or read-only)\n";
@@ -93,11 +81,8 @@ RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const 
         throw InputError("QEMU ended with status " + std::to_string(end.status) + " before Xen began");
     }
     const std::optional<RunStatus> decided = judge_guest(options, end);
-    RunStatus status = decided ? *decided : judge_vmm(console, end);
-    if (!options.stats.empty() && !write_counters(options.stats, console.vmm().counters()) &&
-        status == guest_ended) {
-        status = guest_failed;
-    }
+    const RunStatus status =
+        write_counters(options, console.vmm(), decided ? *decided : judge_vmm(console, end));
     if (status != guest_ended && end.ended_by.empty() && !options.verbose) {
         console.log().print_end(std::cerr);
     }

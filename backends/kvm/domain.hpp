@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/handover.hpp"
+#include "backends/kvm/layout.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace previrt::kvm {
+
+extern "C" {
+extern const Handover handover;
+// In entry.S: at level 0, where one instruction takes KVM longer than hundreds here.
+using Level0Function = void();
+void call_level_0(Level0Function* function, std::uint64_t argument);
+Level0Function level_0_load_root;
+Level0Function level_0_invalidate;
+Level0Function level_0_wait;
+Level0Function level_0_write_cr0;
+Level0Function level_0_write_cr4;
+}
+
+struct Memory {
+    std::uint8_t* pool; // of shadow tables
+    std::uint32_t table_count;
+};
+extern Memory memory;
+
+// Of the map: guest-physical addresses from ram_base on.
+inline std::uint8_t* pointer_to(std::uint64_t physical) {
+    return reinterpret_cast<std::uint8_t*>(map_address + (physical - ram_base));
+}
+inline std::uint64_t physical_of(const void* pointer) {
+    return reinterpret_cast<std::uint64_t>(pointer) - map_address + ram_base;
+}
+std::uint8_t* part_of_vmm(const Part& part);
+std::span<const std::uint8_t> package();
+// Whole pages of zeros for the VMM's own use, at start only.
+std::uint8_t* take_memory(std::uint64_t bytes);
+
+void start_domain();
+void start_console();
+void start_events();
+void start_entries();
+void start_segments();
+
+} // namespace previrt::kvm

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What entry.S calls, and the tables by which the processor finds it.
+#include "frontends/x86/entries.hpp"
+
+#include "backends/kvm/domain.hpp"
+#include "backends/kvm/segments.hpp"
+#include "backends/native/site_entries.hpp"
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/flags.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/print.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+Vcpu vcpu;
+
+}
+
+namespace previrt::kvm {
+
+extern "C" {
+extern std::uint64_t trap_error_code;
+extern std::uint64_t trap_cs;
+extern std::uint64_t trap_ss;
+extern std::uint64_t fault_address;
+extern std::uint64_t exit_flags;
+extern std::uint64_t exit_cs;
+extern std::uint64_t exit_ss;
+extern std::uint32_t trap_vector;
+extern std::uint8_t exit_disabled;
+extern std::uint8_t interrupts_disabled;
+
+extern const std::uint64_t exception_entries[20];
+extern const std::uint64_t event_pointer;
+extern std::uint8_t vmm_text_start[];
+extern std::uint8_t vmm_text_end[];
+extern std::uint8_t image_start[];
+extern std::uint8_t image_end[];
+
+extern std::uint8_t trap_stack_top[];
+extern std::uint8_t page_fault_stack_top[];
+extern std::uint8_t event_stack_top[];
+extern std::uint8_t breakpoint_stack_top[];
+extern std::uint8_t vmm_stack_top[];
+
+void breakpoint_gate();
+void page_fault_gate();
+void system_call_entry();
+void system_call_32_entry();
+[[noreturn]] void kvm_start_entry();
+extern std::uint64_t global_table[];
+extern std::uint64_t local_table[];
+
+std::uint64_t interrupt_table[512];
+
+// The 64-bit TSS holds nothing but stacks.
+struct [[gnu::packed]] Task {
+    std::uint32_t reserved;
+    std::uint64_t level_stacks[3];
+    std::uint64_t reserved2;
+    std::uint64_t interrupt_stacks[7];
+    std::uint64_t reserved3;
+    std::uint16_t reserved4;
+    std::uint16_t io_map;
+};
+static_assert(sizeof(Task) == 104);
+Task task;
+
+[[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
+    .magic = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'},
+    .entry = reinterpret_cast<std::uint64_t>(&kvm_start_entry),
+    .global_table = reinterpret_cast<std::uint64_t>(&global_table),
+    .global_table_bytes = (global_entries + own_entries) * sizeof(std::uint64_t),
+    .local_table = reinterpret_cast<std::uint64_t>(&local_table),
+    .local_table_bytes = local_entries * sizeof(std::uint64_t),
+    .interrupt_table = reinterpret_cast<std::uint64_t>(&interrupt_table),
+    .interrupt_table_bytes = sizeof(interrupt_table),
+    .task = reinterpret_cast<std::uint64_t>(&task),
+    .task_bytes = sizeof(task),
+    .system_call = reinterpret_cast<std::uint64_t>(&system_call_entry),
+    .system_call_32 = reinterpret_cast<std::uint64_t>(&system_call_32_entry),
+};
+}
+
+namespace {
+
+// In user mode NT is the processor's own: any popf may have set it.
+void take_nested_task_flag() {
+    constexpr std::uint64_t flag = flag_nested_task;
+    vcpu.system_flags = (vcpu.system_flags & ~flag) | (vcpu.registers.rflags & flag);
+}
+
+void enter() {
+    vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
+    vcpu.events_held = false;
+    if (vcpu.cpl == 3) {
+        enter_kernel_bases();
+    }
+}
+
+// Of 64-bit code the frame may show any of the selectors that run it.
+void enter_from_frame() {
+    enter();
+    if (vcpu.cpl == 3) {
+        const auto code = static_cast<std::uint16_t>(trap_cs);
+        if (code != selector_user_code || !is_long_code(static_cast<std::uint16_t>(vcpu.cs))) {
+            vcpu.cs = code;
+        }
+        vcpu.ss = static_cast<std::uint16_t>(trap_ss);
+        take_nested_task_flag();
+    }
+}
+
+bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uint8_t* end) {
+    return address >= reinterpret_cast<std::uint64_t>(start) &&
+           address < reinterpret_cast<std::uint64_t>(end);
+}
+
+void leave() {
+    prepare_return();
+    backend::flush_entries();
+    if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
+        stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
+    }
+    exit_disabled = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
+    if (vcpu.cpl == 0) {
+        constexpr std::uint64_t of_kernel = native_flags;
+        exit_flags = (vcpu.registers.rflags & of_kernel) | flag_reserved_one | flag_interrupt;
+        exit_cs = selector_user_code;
+        exit_ss = selector_user_data;
+        return;
+    }
+    exit_flags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
+    exit_cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
+    exit_ss = vcpu.ss;
+    leave_kernel_bases();
+}
+
+// `int n` is an invalid opcode to KVM's software processor, whatever the gate says.
+bool is_software_interrupt(std::uint8_t vector) {
+    constexpr std::uint8_t int_n = 0xcd;
+    return vector == invalid_opcode && *reinterpret_cast<const std::uint8_t*>(vcpu.registers.rip) == int_n;
+}
+
+} // namespace
+
+extern "C" {
+
+void site_call_entered() {
+    enter();
+    site_called(vcpu.registers.rip);
+    leave();
+}
+
+void site_jump_entered() {
+    enter();
+    site_jumped(jumping_site());
+    leave();
+}
+
+void exception_entered() {
+    auto vector = static_cast<std::uint8_t>(trap_vector);
+    if (vector == debug_exception && vcpu.cpl == 0 &&
+        is_between(vcpu.registers.rip, image_start, image_end)) {
+        enter_from_frame();
+        finish_step();
+        leave();
+        return;
+    }
+    if (is_between(vcpu.registers.rip, vmm_text_start, vmm_text_end)) {
+        Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
+                << " in the VMM itself, address " << Hex{fault_address} << '\n';
+        stop_guest("an exception in the VMM, at", vcpu.registers.rip);
+    }
+    enter_from_frame();
+    if (is_software_interrupt(vector)) {
+        constexpr std::uint64_t in_idt = 2;
+        const auto number = *reinterpret_cast<const std::uint8_t*>(vcpu.registers.rip + 1);
+        trap_error_code = (std::uint64_t{number} * 8) | in_idt;
+        vector = general_protection;
+        vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // of a fault, not of an interrupt
+    }
+    exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), fault_address);
+    leave();
+}
+
+void event_entered() {
+    enter_from_frame();
+    if (vcpu.cpl == 0) {
+        leave_site_code();
+    }
+    event_taken();
+    leave();
+}
+
+void return_interrupted() {
+    enter();
+    event_taken();
+    leave();
+}
+
+void return_refused() {
+    enter();
+    raise_exception(general_protection, 0);
+    leave();
+}
+
+void system_call_entered() {
+    enter();
+    take_nested_task_flag();
+    system_call_taken(false);
+    leave();
+}
+
+void system_call_32_entered() {
+    enter();
+    take_nested_task_flag();
+    system_call_taken(true);
+    leave();
+}
+}
+
+namespace {
+
+enum InterruptStack : std::uint8_t { trap_stack = 1, page_fault_stack, event_stack, breakpoint_stack };
+
+// Trap gates to level 3: no other kind leaves the processor's interrupts on, and nothing here could enable
+// them again. Interrupt gates to level 0.
+void set_gate(unsigned vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
+    constexpr std::uint64_t trap_gate = 0xef;      // present, open to level 3
+    constexpr std::uint64_t interrupt_gate = 0xee; // likewise
+    const std::uint64_t type = selector == selector_level_0 ? interrupt_gate : trap_gate;
+    interrupt_table[vector * 2] = (entry & 0xffffU) | (std::uint64_t{selector} << 16U) |
+                                  (std::uint64_t{stack} << 32U) | (type << 40U) |
+                                  (((entry >> 16U) & 0xffffU) << 48U);
+    interrupt_table[(vector * 2) + 1] = entry >> 32U;
+}
+
+std::uint64_t address_of(const void* pointer) {
+    return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+} // namespace
+
+void start_entries() {
+    for (unsigned vector = 0; vector < 20; ++vector) {
+        if (exception_entries[vector] != 0) {
+            set_gate(vector, exception_entries[vector], selector_user_code, trap_stack);
+        }
+    }
+    set_gate(breakpoint, reinterpret_cast<std::uint64_t>(&breakpoint_gate), selector_level_0,
+             breakpoint_stack);
+    set_gate(page_fault, reinterpret_cast<std::uint64_t>(&page_fault_gate), selector_level_0,
+             page_fault_stack);
+    set_gate(event_vector, event_pointer, selector_user_code, event_stack);
+    task.interrupt_stacks[trap_stack - 1] = address_of(trap_stack_top);
+    task.interrupt_stacks[page_fault_stack - 1] = address_of(page_fault_stack_top);
+    task.interrupt_stacks[event_stack - 1] = address_of(event_stack_top);
+    task.interrupt_stacks[breakpoint_stack - 1] = address_of(breakpoint_stack_top);
+    task.level_stacks[0] = address_of(breakpoint_stack_top);
+    task.io_map = sizeof(task);
+    start_site_trampolines();
+}
+
+} // namespace previrt::kvm

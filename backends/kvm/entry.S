@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ways into the VMM and out of it. One virtual processor: its state has a fixed address.
+//
+// All of this runs at level 3, where nothing can turn the processor's interrupts off: events come at any time.
+// In .text they are noted (`pending`) and nothing else, for there the VMM is at work. .guest_text acts for the
+// guest, and an event there has come to the guest.
+//
+// Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
+#include "vcpu_offsets.h"
+
+#define VCPU(field) vcpu + VCPU_##field
+#define SELECTOR_CODE 0x33
+#define SELECTOR_STACK 0x2b
+
+	.macro save_but_rax
+	movq %rcx, VCPU(RCX)
+	movq %rdx, VCPU(RDX)
+	movq %rbx, VCPU(RBX)
+	movq %rbp, VCPU(RBP)
+	movq %rsi, VCPU(RSI)
+	movq %rdi, VCPU(RDI)
+	movq %r8, VCPU(R8)
+	movq %r9, VCPU(R9)
+	movq %r10, VCPU(R10)
+	movq %r11, VCPU(R11)
+	movq %r12, VCPU(R12)
+	movq %r13, VCPU(R13)
+	movq %r14, VCPU(R14)
+	movq %r15, VCPU(R15)
+	.endm
+
+	.macro restore_all
+	movq VCPU(RAX), %rax
+	movq VCPU(RCX), %rcx
+	movq VCPU(RDX), %rdx
+	movq VCPU(RBX), %rbx
+	movq VCPU(RBP), %rbp
+	movq VCPU(RSI), %rsi
+	movq VCPU(RDI), %rdi
+	movq VCPU(R8), %r8
+	movq VCPU(R9), %r9
+	movq VCPU(R10), %r10
+	movq VCPU(R11), %r11
+	movq VCPU(R12), %r12
+	movq VCPU(R13), %r13
+	movq VCPU(R14), %r14
+	movq VCPU(R15), %r15
+	.endm
+
+	// Where the guest's flags still stand in the processor.
+	.macro save_flags_on_own_stack
+	movq $vmm_stack_top, %rsp
+	pushfq
+	popq VCPU(RFLAGS)
+	cld
+	.endm
+
+	.macro take_frame
+	popq VCPU(RIP)
+	popq trap_cs
+	popq VCPU(RFLAGS)
+	popq VCPU(RSP)
+	popq trap_ss
+	.endm
+
+// ---- what acts for the guest
+
+	.section .guest_text, "ax"
+
+// By call: the return address tells which site it is. No stack pointer that cannot be pushed to comes here.
+	.globl general_site_call
+general_site_call:
+	jmp *general_site
+
+// sti: no flag may change, and jrcxz is the branch that reads none.
+	.globl sti_call
+sti_call:
+	pushq %rcx
+	movb $0, interrupts_disabled
+sti_enabled: // what comes from here to sti_end has to wait for the instruction behind sti
+	movzbl pending, %ecx
+	jrcxz 1f
+	jmp 2f
+1:	popq %rcx
+	ret
+sti_end:
+2:	// Taken back: the whole instruction is done again, with care for its shadow.
+	movb $1, interrupts_disabled
+	popq %rcx
+	jmp *general_site
+
+	.globl pushf_call
+pushf_call:
+	pushq (%rsp)
+	pushfq
+	pushq %rax
+	movzbl interrupts_disabled, %eax
+	xorl $1, %eax
+	shll $9, %eax
+	orq VCPU(SYSTEM_FLAGS), %rax
+	andq $~0x17200, 8(%rsp)
+	orq 8(%rsp), %rax
+	movq %rax, 24(%rsp)
+	popq %rax
+	popfq
+	ret
+
+// popf: what changes only arithmetic flags and IF is done here.
+	.globl popf_call
+popf_call:
+	pushq %rax
+	movq 16(%rsp), %rax
+	testq $0x47100, %rax
+	jnz 2f
+	cmpq $0, VCPU(SYSTEM_FLAGS)
+	jne 2f
+	btl $9, %eax
+	jc 1f
+	movb $1, interrupts_disabled
+	jmp 3f
+1:	movb $0, interrupts_disabled
+	cmpb $0, pending
+	je 3f
+	movb $1, interrupts_disabled
+2:	// IF was maybe set before: the general way reads it from the cell, and popf sets it anyway.
+	popq %rax
+	jmp *general_site
+3:	movq 8(%rsp), %rax // the return address goes below the flags
+	xchgq %rax, 16(%rsp)
+	movq %rax, 8(%rsp)
+	popq %rax
+	popfq
+	ret
+
+	.text
+
+	.globl kvm_start_entry
+kvm_start_entry:
+	movq $vmm_stack_top, %rsp
+	call kvm_start
+	ud2
+
+// ---- rewritten sites
+
+site_call:
+	movq %rax, VCPU(RAX)
+	popq VCPU(RIP)
+	movq %rsp, VCPU(RSP)
+	save_but_rax
+	save_flags_on_own_stack
+	call site_call_entered
+	jmp leave
+
+// By jump, through a trampoline that has put RAX away and loaded its number. RSP may be anything.
+	.globl site_jump, site_jump_masked
+site_jump:
+	movl %eax, jump_number
+site_jump_masked:
+	movq jump_rax, %rax
+	movq %rax, VCPU(RAX)
+	movq %rsp, VCPU(RSP)
+	save_but_rax
+	save_flags_on_own_stack
+	call site_jump_entered
+	jmp leave
+
+// ---- exceptions: each on the first stack of the IST, [error code] rip cs rflags rsp ss
+
+	.macro exception vector, has_error_code=0
+	.balign 16
+exception_\vector:
+	.if \has_error_code
+	popq trap_error_code
+	.else
+	movq $0, trap_error_code
+	.endif
+	movl $\vector, trap_vector
+	jmp trapped
+	.endm
+
+	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
+	exception \vector
+	.endr
+	.irp vector, 8, 10, 11, 12, 13, 17
+	exception \vector, 1
+	.endr
+
+trapped:
+	movq %rax, VCPU(RAX)
+	movq (%rsp), %rax
+	cmpq $leave_iret, %rax
+	je refused
+	take_frame
+	save_but_rax
+	movq $vmm_stack_top, %rsp
+	cld
+	call exception_entered
+	jmp leave
+
+// The iretq of `leave` faults: the guest is to go where it cannot. All of its state is still in the Vcpu, but RAX,
+// which was loaded from there.
+refused:
+	movq $vmm_stack_top, %rsp
+	cld
+	call return_refused
+	jmp leave
+
+// From the gates of level 0, with RAX put away. A page fault's frame lies on the second stack of the IST, a
+// breakpoint's on the fourth.
+page_fault_entry:
+	movq fault_rax, %rax
+	popq trap_error_code
+	movl $14, trap_vector
+	jmp trapped
+
+breakpoint_entry:
+	movq $0, trap_error_code
+	movl $3, trap_vector
+	jmp trapped
+
+// ---- an event, on the third stack of the IST. Until the local APIC is told of its end, there is no second one.
+
+event_entry:
+	movq %rax, event_rax
+	orb $1, pending
+	movq (%rsp), %rax
+	subq $vmm_text_start, %rax
+	cmpq $vmm_text_bytes, %rax
+	jb 1f
+	movq event_rax, %rax
+	movq %rax, VCPU(RAX)
+	take_frame
+	save_but_rax
+	movq $vmm_stack_top, %rsp
+	cld
+	call event_entered
+	jmp leave
+1:	movq (%rsp), %rax
+	subq $leave_begin, %rax
+	cmpq $(leave_end - leave_begin), %rax
+	jb 2f
+	movq (%rsp), %rax
+	subq $level_0_start, %rax
+	cmpq $(level_0_end - level_0_start), %rax
+	jb 3f
+	movq event_rax, %rax
+	iretq
+3:	// The end of a halt. KVM has gone on at level 0, where SS is null: only the iretq of the halt leads to level 3.
+	movq $(breakpoint_stack_top - 40), %rsp
+	iretq
+2:	// The registers were being restored: all of them are still in the Vcpu.
+	jmp leave_again
+
+// ---- system calls: they come without a change of level or stack
+
+	.macro system_call name, handler
+	.globl \name
+\name:
+	movq %rsp, VCPU(RSP)
+	movq %rax, VCPU(RAX)
+	movq %rcx, VCPU(RIP)
+	movq %r11, VCPU(RFLAGS)
+	save_but_rax
+	movq $vmm_stack_top, %rsp
+	cld
+	call \handler
+	jmp leave
+	.endm
+
+	system_call system_call_entry, system_call_entered
+	system_call system_call_32_entry, system_call_32_entered
+
+// ---- back to the guest
+
+	.globl enter_guest
+enter_guest:
+	movq $vmm_stack_top, %rsp
+	call return_interrupted
+
+leave:
+leave_begin: // an event from here on starts over
+	movq $vmm_stack_top, %rsp
+	movb exit_disabled, %al
+	movb %al, interrupts_disabled
+	testb %al, %al
+	jnz 1f
+	cmpb $0, pending
+	jne leave_again
+1:	pushq exit_ss
+	pushq VCPU(RSP)
+	pushq exit_flags
+	pushq exit_cs
+	pushq VCPU(RIP)
+	restore_all
+leave_iret:
+	iretq
+leave_end:
+
+leave_again:
+	movq $vmm_stack_top, %rsp
+	cld
+	call return_interrupted
+	jmp leave
+
+// ---- at level 0, interpreted by KVM at more than half a microsecond an instruction
+
+// Function RDI of those below, with RSI. RSP in the frame of the breakpoint names where this returns to.
+	.globl call_level_0
+call_level_0:
+	movq %rdi, %rax
+	int3
+after_breakpoint:
+	ret
+
+	.globl breakpoint_gate, page_fault_gate, level_0_load_root, level_0_invalidate, level_0_wait
+	.globl level_0_write_cr0, level_0_write_cr4
+level_0_start:
+breakpoint_gate:
+	cmpq $after_breakpoint, (%rsp)
+	jne 1f
+	jmp *%rax
+1:	movq $breakpoint_frame, %rsp
+	iretq
+
+level_0_load_root:
+	movq %rsi, %cr3
+	iretq
+
+level_0_invalidate:
+	invlpg (%rsi)
+	iretq
+
+// Interrupts are off in a gate, so that none comes between the look and the halt.
+level_0_wait:
+	cmpb $0, pending
+	jne 1f
+	sti
+	hlt
+1:	iretq
+
+level_0_write_cr0:
+	movq %rsi, %cr0
+	iretq
+
+level_0_write_cr4:
+	movq %rsi, %cr4
+	iretq
+
+page_fault_gate:
+	movq %rax, fault_rax
+	movq %cr2, %rax
+	movq %rax, fault_address
+	movq $page_fault_frame, %rsp
+	iretq
+level_0_end:
+
+	.section .rodata
+	.balign 8
+	.globl exception_entries
+exception_entries: // by vector; 0: none
+	.irp vector, 0, 1
+	.quad exception_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	.quad exception_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 16, 17, 18, 19
+	.quad exception_\vector
+	.endr
+	.globl event_pointer
+event_pointer: .quad event_entry
+
+general_site: .quad site_call
+	.globl general_site_pointer
+general_site_pointer: .quad general_site_call
+	.globl sti_pointer
+sti_pointer: .quad sti_call
+	.globl pushf_pointer
+pushf_pointer: .quad pushf_call
+	.globl popf_pointer
+popf_pointer: .quad popf_call
+	.globl sti_region
+sti_region: .quad sti_enabled, sti_end
+
+	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
+page_fault_frame: .quad page_fault_entry, SELECTOR_CODE, 0x202, page_fault_stack_top - 48, SELECTOR_STACK
+breakpoint_frame: .quad breakpoint_entry, SELECTOR_CODE, 0x202, breakpoint_stack_top - 40, SELECTOR_STACK
+
+	.data
+	.balign 8
+	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled, pending
+	.globl exit_disabled, exit_flags, exit_cs, exit_ss, jump_rax, jump_rcx, jump_number
+trap_error_code: .quad 0
+trap_cs: .quad 0
+trap_ss: .quad 0
+exit_flags: .quad 0
+exit_cs: .quad 0
+exit_ss: .quad 0
+jump_rax: .quad 0
+jump_rcx: .quad 0
+fault_address: .quad 0
+fault_rax: .quad 0
+event_rax: .quad 0
+jump_number: .long 0
+trap_vector: .long 0
+exit_disabled: .byte 0
+interrupts_disabled: .byte 1
+pending: .byte 0
+
+	.bss
+	.balign 16
+	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top, vmm_stack_top
+	.skip 512
+trap_stack_top:
+	.skip 512
+page_fault_stack_top:
+	.skip 512
+event_stack_top:
+	.skip 512
+breakpoint_stack_top:
+	.skip 32768
+vmm_stack_top:
+
+	.section .note.GNU-stack, "", @progbits

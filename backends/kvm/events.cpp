@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Time from the time-stamp counter, a timer in the local APIC, and one interrupt vector for all.
+#include "backends/kvm/domain.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
+
+namespace previrt::kvm {
+
+extern "C" {
+extern std::uint8_t pending; // of these
+extern std::uint8_t interrupts_disabled;
+}
+
+namespace {
+
+enum LocalApic : std::uint64_t {
+    end_of_interrupt = 0xb0,
+    spurious_vector = 0xf0,
+    timer_entry = 0x320,
+    timer_initial = 0x380,
+    timer_divide = 0x3e0,
+};
+enum Pending : std::uint8_t {
+    pending_event = 1, // the local APIC waits to be told of its end
+    pending_attention = 2,
+};
+
+constexpr std::uint32_t software_enable = 0x100;
+constexpr std::uint32_t divide_by_1 = 0xb;
+constexpr unsigned spurious = 0xff;
+
+std::uint64_t first_time_stamp;
+std::uint32_t nanoseconds_per_tick; // in 2^-32
+std::uint64_t timer_when = ~std::uint64_t{0};
+
+void write_local_apic(std::uint64_t place, std::uint32_t value) {
+    *reinterpret_cast<volatile std::uint32_t*>(local_apic_address + place) = value;
+}
+
+// It counts nanoseconds, 32 bits of them: an early interrupt starts the rest.
+void start_timer(std::uint64_t now) {
+    constexpr std::uint64_t longest = 0xf0000000;
+    const std::uint64_t left = timer_when > now ? timer_when - now : 1;
+    write_local_apic(timer_initial, static_cast<std::uint32_t>(left < longest ? left : longest));
+}
+
+} // namespace
+
+void start_events() {
+    constexpr std::uint64_t scale = std::uint64_t{1} << 32U;
+    nanoseconds_per_tick = static_cast<std::uint32_t>(scale * 1'000'000 / handover.time_stamp_khz);
+    first_time_stamp = handover.epoch_time_stamp;
+    write_local_apic(spurious_vector, software_enable | spurious);
+    write_local_apic(timer_divide, divide_by_1);
+    write_local_apic(timer_entry, event_vector);
+}
+
+} // namespace previrt::kvm
+
+namespace previrt::backend {
+
+using namespace kvm;
+
+std::uint64_t interrupt_cell() {
+    return reinterpret_cast<std::uint64_t>(&interrupts_disabled);
+}
+
+std::uint64_t now() {
+    return processor::multiply_and_shift_32(processor::read_time_stamp() - first_time_stamp,
+                                            nanoseconds_per_tick);
+}
+
+std::uint64_t epoch_seconds() {
+    return handover.epoch_nanoseconds / 1'000'000'000;
+}
+
+void set_timer(std::optional<std::uint64_t> when) {
+    timer_when = when.value_or(~std::uint64_t{0});
+    if (when) {
+        start_timer(now());
+    } else {
+        write_local_apic(timer_initial, 0);
+    }
+}
+
+void idle() {
+    call_level_0(level_0_wait, 0);
+}
+
+bool take_events() {
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == 0) {
+        return false;
+    }
+    if ((__atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST) & pending_event) != 0) {
+        write_local_apic(end_of_interrupt, 0); // the next may come at once
+        const std::uint64_t time = now();
+        if (timer_when != ~std::uint64_t{0} && timer_when > time) {
+            start_timer(time);
+        }
+    }
+    return true;
+}
+
+// Whoever enables interrupts looks at it.
+void request_attention() {
+    __atomic_fetch_or(&pending, pending_attention, __ATOMIC_SEQ_CST);
+}
+
+} // namespace previrt::backend

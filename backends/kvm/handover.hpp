@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// What the monitor and the VMM tell each other.
+namespace previrt::kvm {
+
+// The image begins with this: virtual addresses, for the monitor to give to KVM.
+struct ImageHeader {
+    char magic[8];
+    std::uint64_t entry; // started at CPL 3, in 64-bit mode, with no stack
+    std::uint64_t global_table;
+    std::uint64_t global_table_bytes;
+    std::uint64_t local_table;
+    std::uint64_t local_table_bytes;
+    std::uint64_t interrupt_table;
+    std::uint64_t interrupt_table_bytes;
+    std::uint64_t task;
+    std::uint64_t task_bytes;
+    std::uint64_t system_call;    // LSTAR
+    std::uint64_t system_call_32; // CSTAR
+};
+constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
+
+// From the start of the VMM's memory.
+struct Part {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+};
+
+// One page, at handover_address: the monitor writes it before the start.
+struct Handover {
+    std::uint64_t guest_memory; // bytes of RAM from ram_base on
+    std::uint64_t vmm_memory;   // where it begins, guest-physical
+    Part package;
+    Part free; // whole pages, zero
+    Part output;
+    Part input;
+    // The page tables of the start, guest-physical. The root maps the map and the last 2 MiB, nothing else.
+    std::uint64_t root;
+    std::uint64_t map_level3;
+    std::uint64_t vmm_level3; // these three map the last 2 MiB and nothing else
+    std::uint64_t vmm_level2;
+    std::uint64_t vmm_level1;
+    std::uint64_t time_stamp_khz;
+    std::uint64_t epoch_nanoseconds; // when the time-stamp counter read epoch_time_stamp
+    std::uint64_t epoch_time_stamp;
+};
+
+// A pipe of bytes in shared memory. Each side writes one of the counters, which only grow (modulo 2^32), and
+// believes neither.
+struct Ring {
+    std::uint32_t produced;
+    std::uint32_t reserved[15]; // a cache line for each writer
+    std::uint32_t consumed;
+    std::uint32_t reserved2[15];
+    char bytes[4096]; // a power of two: the counters wrap
+};
+static_assert(sizeof(Ring) == 4096 + 128);
+
+} // namespace previrt::kvm

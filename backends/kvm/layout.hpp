@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+// Where things are: what the monitor builds before the first instruction, and the VMM finds.
+namespace previrt::kvm {
+
+constexpr unsigned page_shift = 12;
+constexpr std::uint64_t page_size = 4096;
+constexpr unsigned table_entries = 512;
+
+// ---- guest-physical, as KVM knows it
+
+// The guest's RAM, which it believes to begin at 0: above what a PC has below 4 GiB. The VMM's memory
+// follows, 2 MiB aligned, with its image at the start.
+constexpr std::uint64_t ram_base = std::uint64_t{1} << 32U;
+constexpr std::uint64_t local_apic = 0xfee00000;
+// No memory: a store is for the monitor.
+constexpr std::uint64_t doorbells = 0xd0000000;
+constexpr std::uint64_t doorbell_output = 0; // 4 bytes, an ioeventfd: something is in the ring
+constexpr std::uint64_t doorbell_end = 8;    // 4 bytes: the guest has ended, and the console says how
+
+// ---- virtual
+
+constexpr std::uint64_t image_address = 0xffffffffffe00000;
+// In the table of the last 2 MiB, behind the image.
+constexpr unsigned handover_index = 508;
+constexpr unsigned doorbell_index = 509;
+constexpr unsigned local_apic_index = 510;
+constexpr std::uint64_t handover_address = image_address + (std::uint64_t{handover_index} << page_shift);
+constexpr std::uint64_t doorbell_address = image_address + (std::uint64_t{doorbell_index} << page_shift);
+constexpr std::uint64_t local_apic_address = image_address + (std::uint64_t{local_apic_index} << page_shift);
+
+// The guest's RAM and the VMM's memory, from ram_base on: a slot that Linux documents as an unused hole with
+// 4-level paging.
+constexpr unsigned map_root_index = 509;
+constexpr std::uint64_t map_address = 0xfffffe8000000000;
+
+// The interrupt by which the monitor and the local APIC's timer call.
+constexpr unsigned event_vector = 0xf0;
+
+} // namespace previrt::kvm

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/kvm/domain.hpp"
+#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/site_list.hpp"
+
+namespace previrt::kvm {
+
+namespace {
+
+constexpr std::size_t most_sites = 32768;
+
+} // namespace
+
+extern "C" {
+[[noreturn]] void enter_guest();
+[[noreturn]] void kvm_start();
+
+void kvm_start() {
+    start_domain();
+    start_console();
+    start_entries();
+    start_segments();
+    start_events();
+    const std::uint64_t book_keeping =
+        shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
+    start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
+    start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
+    load_guest(package());
+    enter_guest();
+}
+}
+
+} // namespace previrt::kvm

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/kvm/segments.hpp"
+#include "backends/kvm/domain.hpp"
+#include "frontends/x86/segment_registers.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt::kvm {
+
+extern "C" {
+std::uint64_t global_table[global_entries + own_entries];
+std::uint64_t local_table[local_entries];
+}
+
+namespace {
+
+constexpr std::uint64_t user_code_32 = 0x00cffb000000ffff;
+constexpr std::uint64_t user_data = 0x00cff3000000ffff;
+constexpr std::uint64_t user_code = 0x00affb000000ffff;
+constexpr std::uint64_t level_0_code = 0x00af9b000000ffff;
+
+unsigned global_written;
+unsigned local_written;
+
+std::uint64_t user_gs_base; // while the kernel runs
+std::uint64_t kernel_gs_base;
+std::uint64_t debug_registers[8];
+
+void write_active_gs_base(std::uint64_t base) {
+    asm volatile("wrgsbase %0" : : "r"(base));
+}
+
+} // namespace
+
+void start_segments() {
+    global_table[selector_user_data >> 3U] = user_data;
+    global_table[selector_user_code >> 3U] = user_code;
+    global_table[(selector_user_code >> 3U) - 2] = user_code_32;
+    global_table[selector_level_0 >> 3U] = level_0_code;
+}
+
+bool is_long_code(std::uint16_t selector) {
+    constexpr std::uint64_t long_mode = std::uint64_t{1} << 53U;
+    constexpr unsigned in_local = 4;
+    const unsigned index = selector >> 3U;
+    if ((selector & in_local) != 0) {
+        return (local_table[index] & long_mode) != 0;
+    }
+    return index < global_entries && (global_table[index] & long_mode) != 0;
+}
+
+void enter_kernel_bases() {
+    user_gs_base = processor::read_gs_base();
+    write_active_gs_base(kernel_gs_base);
+}
+
+void leave_kernel_bases() {
+    write_active_gs_base(user_gs_base);
+}
+
+} // namespace previrt::kvm
+
+namespace previrt::backend {
+
+using namespace kvm;
+
+// The selectors by which this level runs stay as they are: a guest that has something else there sees that in
+// its own table.
+bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
+    std::uint64_t* const table = local ? local_table : global_table;
+    if (index >= descriptor_count(local) || table[index] == descriptor ||
+        (!local && (index == selector_user_data >> 3U || index == selector_user_code >> 3U))) {
+        return false;
+    }
+    table[index] = descriptor;
+    unsigned& written = local ? local_written : global_written;
+    written = index >= written ? index + 1 : written;
+    return true;
+}
+
+unsigned descriptor_count(bool local) {
+    return local ? local_entries : global_entries;
+}
+
+unsigned descriptors_written(bool local) {
+    return local ? local_written : global_written;
+}
+
+// It is always loaded; descriptors that the guest has not are not present.
+void load_local_table(std::uint64_t /*base*/, unsigned /*entries*/) {}
+
+// Selectors that the descriptor tables do not hold never come here: the front-end has looked.
+void load_segment(unsigned segment, std::uint16_t selector) {
+    switch (segment) {
+    case segment_es:
+        asm volatile("mov %0, %%es" : : "r"(selector));
+        break;
+    case segment_ds:
+        asm volatile("mov %0, %%ds" : : "r"(selector));
+        break;
+    case segment_fs:
+        asm volatile("mov %0, %%fs" : : "r"(selector));
+        break;
+    default:
+        asm volatile("mov %0, %%gs" : : "r"(selector));
+        kernel_gs_base = processor::read_gs_base();
+    }
+}
+
+void load_user_gs(std::uint16_t selector) {
+    asm volatile("mov %0, %%gs" : : "r"(selector));
+    user_gs_base = processor::read_gs_base();
+    write_active_gs_base(kernel_gs_base);
+}
+
+std::uint64_t read_fs_base() {
+    return processor::read_fs_base();
+}
+
+void write_fs_base(std::uint64_t base) {
+    asm volatile("wrfsbase %0" : : "r"(base));
+}
+
+std::uint64_t read_gs_base(bool user) {
+    return user ? user_gs_base : kernel_gs_base;
+}
+
+void write_gs_base(bool user, std::uint64_t base) {
+    if (user) {
+        user_gs_base = base;
+    } else {
+        kernel_gs_base = base;
+        write_active_gs_base(base);
+    }
+}
+
+void set_task_switched(bool set) {
+    constexpr std::uint64_t base = cr0_pg | cr0_am | cr0_wp | cr0_ne | cr0_et | cr0_mp | cr0_pe;
+    call_level_0(level_0_write_cr0, base | (set ? std::uint64_t{cr0_ts} : 0));
+}
+
+// FS and GS base instructions and XSAVE are there in any case.
+void set_extensions(std::uint64_t cr4) {
+    constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
+    call_level_0(level_0_write_cr4, base | (cr4 & cr4_tsd));
+}
+
+// KVM's software processor has them and never compares: what it reports is a single step.
+void write_debug_register(unsigned number, std::uint64_t value) {
+    debug_registers[number & 7U] = value;
+}
+
+std::uint64_t read_debug_register(unsigned number) {
+    constexpr std::uint64_t single_step = 1U << 14U;
+    return debug_registers[number & 7U] | (number == 6 ? single_step : 0);
+}
+
+// The host has enabled what its processor has; user mode and the kernel see that by themselves.
+void write_xcr0(std::uint64_t /*value*/) {}
+
+CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+    CpuidLeaf answer{};
+    asm volatile("cpuid"
+                 : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
+                 : "a"(leaf), "c"(subleaf));
+    return answer;
+}
+
+} // namespace previrt::backend

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/pack/guest_package.hpp"
+
+#include "toolchain/host/digest.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/pack/command_line.hpp"
+#include "toolchain/pack/guest_kernel.hpp"
+#include "toolchain/pack/package_file.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+constexpr std::uint64_t most_memory = mib << 20U; // of a guest: no sum of sizes wraps
+
+std::array<std::uint8_t, 32> bytes_of(const std::string& digest) {
+    std::array<std::uint8_t, 32> bytes{};
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const char* const digits = digest.data() + (2 * i);
+        std::from_chars(digits, digits + 2, bytes[i], 16);
+    }
+    return bytes;
+}
+
+void check_sizes(const GuestPackageOptions& options, const GuestKernel& kernel, std::uint64_t initrd_bytes,
+                 const std::string& command_line) {
+    if (initrd_bytes > options.memory - kernel.memory_end) {
+        throw InputError("--memory: " + std::to_string(options.memory / mib) +
+                         " MiB cannot hold the kernel (to " + std::to_string(kernel.memory_end / mib) +
+                         " MiB) and an initrd of " + std::to_string(initrd_bytes / mib) + " MiB");
+    }
+    if (!kernel.setup_header.empty() && command_line.size() > longest_command_line(kernel.setup_header)) {
+        throw InputError("--append: the command line has " + std::to_string(command_line.size()) +
+                         " characters, this kernel takes " +
+                         std::to_string(longest_command_line(kernel.setup_header)));
+    }
+}
+
+} // namespace
+
+GuestPackage make_guest_package(const GuestPackageOptions& options) {
+    if (options.memory == 0 || options.memory % mib != 0 || options.memory > most_memory) {
+        throw InputError("--memory: a number of MiB, up to 1T");
+    }
+    const GuestKernel kernel = read_guest_kernel(options.kernel, read_file(options.kernel), options.memory);
+    const std::vector<std::uint8_t> initrd =
+        options.initrd.empty() ? std::vector<std::uint8_t>() : read_file(options.initrd);
+    const std::string command_line = guest_command_line(options.append);
+    check_sizes(options, kernel, initrd.size(), command_line);
+
+    const std::string digest = sha256_of_file(options.kernel);
+    return {.bytes =
+                make_package({.flags = options.print_counters ? std::uint32_t{package_print_counters} : 0,
+                              .guest_memory = options.memory,
+                              .kernel = kernel.elf,
+                              .setup_header = kernel.setup_header,
+                              .initrd = initrd,
+                              .command_line = command_line,
+                              .kernel_sha256 = bytes_of(digest)}),
+            .kernel_sha256 = digest};
+}
+
+} // namespace previrt

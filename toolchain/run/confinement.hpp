@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+namespace previrt {
+
+// From here on the calling thread, and no other, gets from the kernel only what the loop that it is about to
+// enter needs, and no privileges: whatever a guest makes of it. Anything else fails with EPERM. Each throws
+// InputError where the kernel has no such filters.
+
+// Runs the processor behind this descriptor.
+void confine_processor_thread(int processor);
+// Reads and writes what is open.
+void confine_console_thread();
+
+} // namespace previrt

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/kvm.hpp"
+
+#include "toolchain/pack/guest_package.hpp"
+#include "toolchain/pack/vmm_image.hpp"
+#include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_image.hpp"
+#include "toolchain/run/kvm_machine.hpp"
+#include "toolchain/run/vmm_end.hpp"
+
+#include <iostream>
+
+namespace previrt {
+
+namespace {
+
+RunStatus judge_vmm(const VmmConsole& vmm, const KvmExit& end) {
+    if (guest_ended_itself(vmm) && end.failure.empty()) {
+        return guest_ended;
+    }
+    if (say_why_vmm_ended_guest(vmm)) {
+        return guest_failed;
+    }
+    if (!end.failure.empty()) {
+        std::cerr << "previrt: KVM ended the guest: " << end.failure << '\n';
+    } else {
+        std::cerr << "previrt: the VMM ended the guest without a word\n";
+    }
+    return guest_failed;
+}
+
+RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmEnd& end) {
+    const std::optional<RunStatus> decided = judge_guest(options, end.machine);
+    const RunStatus status =
+        write_counters(options, console.vmm(), decided ? *decided : judge_vmm(console.vmm(), end.processor));
+    if (status != guest_ended && !options.watch_console && !console.tail().empty()) {
+        std::cerr << "previrt: the guest's last lines:\n" << console.tail() << '\n';
+    }
+    return status;
+}
+
+} // namespace
+
+RunStatus run_kvm(const RunOptions& options) {
+    const Descriptor kvm = open_kvm();
+    const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
+    KvmMachine machine(kvm, image, options.memory,
+                       make_guest_package({.kernel = options.kernel,
+                                           .initrd = options.initrd,
+                                           .append = options.append,
+                                           .memory = options.memory,
+                                           .print_counters = !options.stats.empty()})
+                           .bytes);
+    const KvmEnd end = machine.run(options);
+    return judge(options, machine.console(), end);
+}
+
+} // namespace previrt

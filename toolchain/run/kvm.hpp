@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/run.hpp"
+
+namespace previrt {
+
+// The host's KVM, asked by ourselves.
+RunStatus run_kvm(const RunOptions& options);
+
+} // namespace previrt

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/kvm_console.hpp"
+
+#include "toolchain/image/input_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iostream>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto looks_every = 100ms;   // where something may become due
+constexpr auto ends_within = 3s;      // once it was said to end
+constexpr auto held_back_for = 300ms; // where a person waits for it
+constexpr std::size_t longest_tail = 2048;
+
+double seconds(std::chrono::duration<double> duration) {
+    return duration.count();
+}
+
+} // namespace
+
+KvmConsole::KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::Ring& output,
+                       kvm::Ring& input, bool terminal)
+    : options_(options), events_(events), output_(output), input_(input), terminal_(terminal),
+      input_open_(options.watch_console) {}
+
+MachineEnd KvmConsole::relay(const Descriptor& ending_signals) {
+    begin_ = Clock::now();
+    while (!stop_) {
+        std::array<pollfd, 4> waiting = {
+            {{.fd = events_.output.number(), .events = POLLIN, .revents = 0},
+             {.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
+             {.fd = ending_signals.number(), .events = POLLIN, .revents = 0},
+             {.fd = wants_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}}};
+        if (poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR) {
+            throw InputError("poll: " + std::generic_category().message(errno));
+        }
+        if (waiting[0].revents != 0) {
+            eventfd_t count = 0;
+            eventfd_read(events_.output.number(), &count);
+        }
+        relay_output();
+        if (waiting[1].revents != 0) {
+            break;
+        }
+        if (waiting[2].revents != 0) {
+            end_.ended_by = "a signal";
+            break;
+        }
+        if (waiting[3].revents != 0) {
+            read_keys();
+        }
+        send_keys();
+        look_at_clock();
+    }
+    relay_output();
+    show(vmm_.release());
+    end_.said_goodbye = watch_.said_goodbye();
+    end_.panic = watch_.panic();
+    return end_;
+}
+
+bool KvmConsole::wants_keys() {
+    return input_open_ && keys_.empty() &&
+           prompt_wait_.over(Clock::now(), begin_, watch_.in_a_line(), terminal_);
+}
+
+bool KvmConsole::ending() const {
+    return !watch_.panic().empty() || vmm_.end().has_value();
+}
+
+int KvmConsole::milliseconds_to_wait() const {
+    double wait = -1; // for ever
+    const auto at_most = [&](double limit) { wait = wait < 0 ? limit : std::min(wait, limit); };
+    if (options_.timeout > 0) {
+        at_most(std::max(options_.timeout - seconds(Clock::now() - begin_), 0.0) + 0.001);
+    }
+    const bool waits_for_prompt = input_open_ && !prompt_wait_.is_over();
+    const bool may_hold_back = terminal_ && Clock::now() - last_output_at_ <= 2 * held_back_for;
+    if (ending() || waits_for_prompt || may_hold_back || !keys_.empty()) {
+        at_most(seconds(looks_every));
+    }
+    return static_cast<int>(std::min(wait * 1000, 1e6));
+}
+
+void KvmConsole::look_at_clock() {
+    const auto now = Clock::now();
+    if (options_.timeout > 0 && seconds(now - begin_) >= options_.timeout) {
+        end_.timed_out = true;
+        stop_ = true;
+    }
+    if (terminal_ && now - last_output_at_ > held_back_for) {
+        show(vmm_.release());
+    }
+    if (ending()) {
+        ending_since_ = ending_since_.value_or(now);
+        stop_ = stop_ || now - *ending_since_ > ends_within;
+    } else {
+        ending_since_.reset();
+    }
+}
+
+void KvmConsole::read_keys() {
+    std::array<char, 256> block{};
+    const ssize_t got = read(STDIN_FILENO, block.data(), block.size());
+    if (got <= 0) {
+        input_open_ = false;
+        return;
+    }
+    keys_.assign(block.data(), static_cast<std::size_t>(got));
+    if (terminal_ && keys_.find(end_guest_key) != std::string::npos) {
+        end_.ended_by = "Ctrl-]";
+        stop_ = true;
+        keys_.clear();
+    }
+}
+
+void KvmConsole::send_keys() {
+    if (keys_.empty()) {
+        return;
+    }
+    const std::size_t sent = input_.write(keys_);
+    if (sent != 0) {
+        keys_.erase(0, sent);
+        eventfd_write(events_.input.number(), 1);
+    }
+}
+
+void KvmConsole::relay_output() {
+    const std::string text = output_.read();
+    if (!text.empty()) {
+        last_output_at_ = Clock::now();
+        show(vmm_.read(text));
+    }
+}
+
+void KvmConsole::show(std::string_view text) {
+    if (text.empty()) {
+        return;
+    }
+    watch_.read(text);
+    prompt_wait_.heard(Clock::now());
+    tail_ += text;
+    tail_.erase(0, tail_.size() - std::min(tail_.size(), longest_tail));
+    if (options_.watch_console) {
+        std::cout << text << std::flush;
+    } else {
+        options_.console(text);
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/host/program.hpp"
+#include "toolchain/run/kvm_ring.hpp"
+#include "toolchain/run/machine.hpp"
+#include "toolchain/run/prompt_wait.hpp"
+#include "toolchain/run/run.hpp"
+#include "toolchain/run/vmm_console.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace previrt {
+
+// Events (eventfd) between a guest and its console.
+struct KvmEvents {
+    Descriptor output; // the guest's: something is in its ring, or it read what is in ours
+    Descriptor input;  // ours: something is in our ring
+    Descriptor ended;  // the processor's: there is no guest any more
+};
+
+// A guest's console, on our standard input and output or wherever the options want it.
+class KvmConsole {
+public:
+    // `terminal`: standard input is one, and raw.
+    KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::Ring& output, kvm::Ring& input,
+               bool terminal);
+
+    // Until the guest has ended, or we have had enough.
+    MachineEnd relay(const Descriptor& ending_signals);
+
+    [[nodiscard]] const VmmConsole& vmm() const { return vmm_; }
+    // The last of what the guest printed.
+    [[nodiscard]] const std::string& tail() const { return tail_; }
+
+private:
+    using Clock = PromptWait::Clock;
+
+    [[nodiscard]] bool wants_keys();
+    [[nodiscard]] int milliseconds_to_wait() const;
+    [[nodiscard]] bool ending() const;
+    void look_at_clock();
+    void read_keys();
+    void send_keys();
+    void relay_output();
+    void show(std::string_view text);
+
+    const RunOptions& options_;
+    const KvmEvents& events_;
+    RingReader output_;
+    RingWriter input_;
+    bool terminal_;
+    bool input_open_;
+    bool stop_ = false;
+    std::string keys_; // for which there was no room
+    std::string tail_;
+    VmmConsole vmm_;
+    ConsoleWatch watch_;
+    PromptWait prompt_wait_;
+    MachineEnd end_;
+    Clock::time_point begin_;
+    Clock::time_point last_output_at_;
+    std::optional<Clock::time_point> ending_since_;
+};
+
+} // namespace previrt

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_interface.hpp"
+
+#include "toolchain/image/input_error.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <system_error>
+
+namespace previrt {
+
+namespace {
+
+constexpr const char* elsewhere = "; --on bare and --on xen need no KVM";
+
+struct Capability {
+    int number;
+    const char* name;
+};
+constexpr auto needed = std::to_array<Capability>({
+    {.number = KVM_CAP_IRQCHIP, .name = "IRQCHIP"},
+    {.number = KVM_CAP_USER_MEMORY, .name = "USER_MEMORY"},
+    {.number = KVM_CAP_EXT_CPUID, .name = "EXT_CPUID"},
+    {.number = KVM_CAP_IRQ_ROUTING, .name = "IRQ_ROUTING"},
+    {.number = KVM_CAP_IRQFD, .name = "IRQFD"},
+    {.number = KVM_CAP_IOEVENTFD, .name = "IOEVENTFD"},
+    {.number = KVM_CAP_GET_TSC_KHZ, .name = "GET_TSC_KHZ"},
+    {.number = KVM_CAP_IMMEDIATE_EXIT, .name = "IMMEDIATE_EXIT"},
+});
+
+void check_capabilities(const std::string& path, const Descriptor& kvm) {
+    std::string missing;
+    for (const Capability& capability : needed) {
+        if (ioctl(kvm.number(), KVM_CHECK_EXTENSION, capability.number) <= 0) {
+            missing += std::string(missing.empty() ? "" : ", ") + capability.name;
+        }
+    }
+    if (!missing.empty()) {
+        throw InputError(path + ": this host's KVM lacks " + missing + ": it takes a Linux of 4.11 or later" +
+                         elsewhere);
+    }
+}
+
+} // namespace
+
+int kvm_request(const Descriptor& descriptor, unsigned long request, const char* name,
+                std::uintptr_t argument) {
+    const int result = ioctl(descriptor.number(), request, argument);
+    if (result < 0) {
+        throw InputError(std::string("the host's KVM refuses ") + name + ": " +
+                         std::generic_category().message(errno) + elsewhere);
+    }
+    return result;
+}
+
+std::string kvm_open_failure(const std::string& path, int error) {
+    std::string remedy;
+    switch (error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+        remedy = ": this host has no KVM (modprobe kvm_intel or kvm_amd, with virtualization switched on in "
+                 "the firmware, or nested where this is a virtual machine)";
+        break;
+    case EACCES:
+    case EPERM:
+        remedy = ": you may not use it (usermod --append --groups kvm USER, then log in again)";
+        break;
+    default:
+        break;
+    }
+    return path + ": " + std::generic_category().message(error) + remedy + elsewhere;
+}
+
+Descriptor open_kvm(const std::string& path) {
+    Descriptor kvm(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (kvm.number() < 0) {
+        throw InputError(kvm_open_failure(path, errno));
+    }
+    const int version = ioctl(kvm.number(), KVM_GET_API_VERSION, 0);
+    if (version < 0) {
+        throw InputError(path + ": it is not KVM: " + std::generic_category().message(errno) + elsewhere);
+    }
+    if (version != KVM_API_VERSION) {
+        throw InputError(path + ": it speaks version " + std::to_string(version) +
+                         " of KVM's interface, not " + std::to_string(KVM_API_VERSION) + elsewhere);
+    }
+    check_capabilities(path, kvm);
+    return kvm;
+}
+
+} // namespace previrt

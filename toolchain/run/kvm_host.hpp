@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/host/program.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// A request to KVM. Throws InputError naming the request where it fails.
+int kvm_request(const Descriptor& descriptor, unsigned long request, const char* name,
+                std::uintptr_t argument = 0);
+template <typename Structure>
+int kvm_request(const Descriptor& descriptor, unsigned long request, const char* name, Structure* argument) {
+    return kvm_request(descriptor, request, name, reinterpret_cast<std::uintptr_t>(argument));
+}
+
+// A structure of KVM's that ends with an array, with room for some entries: all zero.
+template <typename Structure>
+class KvmList {
+public:
+    explicit KvmList(std::size_t entries)
+        : room_((sizeof(Structure) + (entries * sizeof(Structure::entries[0]))) / sizeof(std::uint64_t) + 1) {
+    }
+
+    [[nodiscard]] Structure* get() { return reinterpret_cast<Structure*>(room_.data()); }
+    Structure* operator->() { return get(); }
+
+private:
+    std::vector<std::uint64_t> room_;
+};
+
+// The host's KVM. Throws InputError, with how to mend it, where it is not there or cannot do what we need.
+Descriptor open_kvm(const std::string& path = "/dev/kvm");
+
+// What the error of opening it means.
+std::string kvm_open_failure(const std::string& path, int error);
+
+} // namespace previrt

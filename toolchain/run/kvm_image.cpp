@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/kvm_image.hpp"
+
+#include "backends/kvm/layout.hpp"
+#include "toolchain/image/elf_image.hpp"
+#include "toolchain/image/input_error.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm;
+
+// Behind it is what the monitor puts into the last 2 MiB.
+constexpr std::uint64_t most_bytes = handover_address - image_address;
+constexpr std::uint64_t largest_table = 65536; // that a processor's limit can describe
+constexpr std::uint64_t least_task = 104;
+constexpr std::uint64_t least_table = 8;
+
+std::uint64_t end_of(const LoadSegment& segment) {
+    return KvmImage::offset_of(segment) + segment.memory_size;
+}
+
+// In order, each inside and behind the one before it.
+void check_segments(const std::vector<LoadSegment>& segments) {
+    std::uint64_t end = 0;
+    for (const LoadSegment& segment : segments) {
+        const std::uint64_t offset = KvmImage::offset_of(segment);
+        if (segment.virtual_address < image_address || offset >= most_bytes ||
+            segment.memory_size > most_bytes - offset) {
+            throw InputError("a segment lies outside the VMM's part of the last 2 MiB");
+        }
+        if (offset < end) {
+            throw InputError("its segments overlap");
+        }
+        end = end_of(segment);
+    }
+}
+
+ImageHeader read_header(const std::vector<std::uint8_t>& file, const std::vector<LoadSegment>& segments) {
+    ImageHeader header;
+    if (segments.empty() || segments.front().virtual_address != image_address ||
+        segments.front().file_size < sizeof header) {
+        throw InputError("it does not begin with the header of a VMM for KVM");
+    }
+    std::memcpy(&header, file.data() + segments.front().file_offset, sizeof header);
+    if (!std::ranges::equal(header.magic, image_magic)) {
+        throw InputError("it is no VMM for KVM (magic)");
+    }
+    return header;
+}
+
+void check_header(const ImageHeader& header, const std::vector<LoadSegment>& segments) {
+    const auto check = [&](const char* name, std::uint64_t address, std::uint64_t bytes) {
+        const bool inside = std::ranges::any_of(segments, [&](const LoadSegment& segment) {
+            return address >= segment.virtual_address && bytes <= segment.memory_size &&
+                   address - segment.virtual_address <= segment.memory_size - bytes;
+        });
+        if (!inside) {
+            throw InputError(std::string("its ") + name + " lies outside its segments");
+        }
+    };
+    const auto check_table = [&](const char* name, std::uint64_t address, std::uint64_t bytes,
+                                 std::uint64_t least) {
+        if (bytes < least || bytes > largest_table) {
+            throw InputError(std::string("its ") + name + " has " + std::to_string(bytes) + " bytes");
+        }
+        check(name, address, bytes);
+    };
+    check("entry", header.entry, 1);
+    check("system call's entry", header.system_call, 1);
+    check("32-bit system call's entry", header.system_call_32, 1);
+    check_table("global descriptor table", header.global_table, header.global_table_bytes, least_table);
+    check_table("local descriptor table", header.local_table, header.local_table_bytes, least_table);
+    check_table("interrupt descriptor table", header.interrupt_table, header.interrupt_table_bytes,
+                least_table);
+    check_table("task state", header.task, header.task_bytes, least_task);
+}
+
+KvmImage check(std::vector<std::uint8_t> file) {
+    const ElfImage elf = ElfImage::parse(std::move(file));
+    KvmImage image{.file = elf.file(), .segments = read_load_segments(elf.file()), .header = {}, .bytes = 0};
+    std::ranges::sort(image.segments, {}, &LoadSegment::virtual_address);
+    check_segments(image.segments);
+    image.header = read_header(image.file, image.segments);
+    check_header(image.header, image.segments);
+    image.bytes = (end_of(image.segments.back()) + page_size - 1) / page_size * page_size;
+    return image;
+}
+
+} // namespace
+
+std::uint64_t KvmImage::offset_of(const LoadSegment& segment) {
+    return segment.virtual_address - image_address;
+}
+
+KvmImage read_kvm_image(const std::string& path, std::vector<std::uint8_t> file) {
+    try {
+        return check(std::move(file));
+    } catch (const InputError& error) {
+        throw InputError(path + ": " + error.what());
+    }
+}
+
+} // namespace previrt

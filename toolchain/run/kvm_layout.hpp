@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/handover.hpp"
+#include "toolchain/run/kvm_image.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace previrt {
+
+// Where things are in the memory of a virtual machine: the guest's RAM, and behind it the VMM's memory.
+struct KvmLayout {
+    std::uint64_t guest_memory;
+    std::uint64_t ram_bytes; // the guest's memory in whole large pages
+    std::uint64_t vmm_bytes; // likewise
+    // In the VMM's memory.
+    std::uint64_t root;
+    std::uint64_t map_level3;
+    std::uint64_t map_level2; // one table behind the other
+    std::uint64_t vmm_level3;
+    std::uint64_t vmm_level2;
+    std::uint64_t vmm_level1;
+    std::uint64_t handover;
+    kvm::Part output;
+    kvm::Part input;
+    kvm::Part package;
+    kvm::Part free;
+
+    [[nodiscard]] std::uint64_t bytes() const { return ram_bytes + vmm_bytes; }
+    // Guest-physical, of an offset in the VMM's memory.
+    [[nodiscard]] std::uint64_t physical(std::uint64_t offset) const;
+};
+
+// Throws InputError where the map does not reach that far.
+KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes);
+
+// Writes image, page tables and package into the VMM's memory, which is `layout.vmm_bytes` zeros.
+void fill_vmm_memory(std::span<std::uint8_t> memory, const KvmLayout& layout, const KvmImage& image,
+                     std::span<const std::uint8_t> package);
+
+// But for the time.
+kvm::Handover make_handover(const KvmLayout& layout);
+
+} // namespace previrt

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/kvm_console.hpp"
+#include "toolchain/run/kvm_image.hpp"
+#include "toolchain/run/kvm_layout.hpp"
+#include "toolchain/run/kvm_processor.hpp"
+#include "toolchain/run/machine.hpp"
+#include "toolchain/run/mapping.hpp"
+#include "toolchain/run/run.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace previrt {
+
+struct KvmEnd {
+    MachineEnd machine;
+    KvmExit processor;
+};
+
+// A virtual machine of the host's KVM, with nothing in it but memory, a processor, its interrupt controller
+// and the doorbells.
+class KvmMachine {
+public:
+    // `kvm`: /dev/kvm. The package is that of a guest with `guest_memory` bytes of RAM. Throws InputError.
+    KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
+               std::span<const std::uint8_t> package);
+
+    // Once: until the guest has ended, or has to be ended. Its console is that of the options, which live as
+    // long as this.
+    KvmEnd run(const RunOptions& options);
+    // Of run().
+    [[nodiscard]] const KvmConsole& console() const { return *console_; }
+
+private:
+    void add_memory();
+    void add_doorbells();
+    void write_handover();
+    [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
+    [[nodiscard]] kvm::Ring& ring(const kvm::Part& part) const;
+
+    KvmLayout layout_;
+    Mapping memory_;
+    Descriptor machine_;
+    KvmEvents events_;
+    std::optional<KvmProcessor> processor_;
+    std::optional<KvmConsole> console_;
+};
+
+} // namespace previrt

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/kvm_processor.hpp"
+
+#include "backends/kvm/layout.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/image/places.hpp"
+#include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_interface.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <sys/ioctl.h>
+#include <system_error>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm;
+
+constexpr std::uint64_t cr0 = 0x80050033; // PG, AM, WP, NE, ET, MP, PE
+constexpr std::uint64_t cr4 = 0x102a0;    // FSGSBASE, OSFXSR, PGE, PAE
+constexpr std::uint64_t efer = 0xd01;     // NXE, LMA, LME, SCE
+constexpr std::uint64_t rflags = 0x202;   // IF
+constexpr std::uint16_t user_code = 0x33;
+constexpr std::uint16_t user_data = 0x2b;
+constexpr std::uint16_t task_selector = 0x2048;
+constexpr std::uint16_t local_table_selector = 0x2058;
+
+constexpr std::uint32_t msr_time_stamp = 0x10;
+constexpr std::uint32_t msr_star = 0xc0000081;
+constexpr std::uint32_t msr_lstar = 0xc0000082;
+constexpr std::uint32_t msr_cstar = 0xc0000083;
+constexpr std::uint32_t msr_sfmask = 0xc0000084;
+constexpr std::uint64_t star = (std::uint64_t{0x23} << 48U) | (std::uint64_t{0x10} << 32U);
+constexpr std::uint64_t sfmask = 0x47500; // never IF: at CPL 3 nothing would set it again
+
+kvm_segment user_segment(std::uint16_t selector, std::uint8_t type, bool code) {
+    kvm_segment segment{};
+    segment.limit = std::numeric_limits<std::uint32_t>::max();
+    segment.selector = selector;
+    segment.type = type;
+    segment.present = 1;
+    segment.dpl = 3;
+    segment.s = 1;
+    segment.g = 1;
+    segment.l = code ? 1 : 0;
+    segment.db = code ? 0 : 1;
+    return segment;
+}
+
+kvm_segment system_segment(std::uint16_t selector, std::uint8_t type, std::uint64_t base,
+                           std::uint64_t bytes) {
+    kvm_segment segment{};
+    segment.base = base;
+    segment.limit = static_cast<std::uint32_t>(bytes - 1);
+    segment.selector = selector;
+    segment.type = type;
+    segment.present = 1;
+    return segment;
+}
+
+kvm_dtable table(std::uint64_t base, std::uint64_t bytes) {
+    kvm_dtable result{};
+    result.base = base;
+    result.limit = static_cast<std::uint16_t>(bytes - 1);
+    return result;
+}
+
+std::uint64_t wall_clock() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+int stopping_signal() {
+    return SIGRTMIN;
+}
+
+// Its arrival is all: KVM_RUN comes back.
+void receive_stopping_signals() {
+    struct sigaction action{};
+    action.sa_handler = [](int /*number*/) {};
+    sigemptyset(&action.sa_mask);
+    sigaction(stopping_signal(), &action, nullptr);
+}
+
+} // namespace
+
+KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
+    : processor_(kvm_request(machine, KVM_CREATE_VCPU, "KVM_CREATE_VCPU")),
+      shared_(Mapping::of_descriptor(
+          processor_,
+          static_cast<std::size_t>(kvm_request(kvm, KVM_GET_VCPU_MMAP_SIZE, "KVM_GET_VCPU_MMAP_SIZE")))) {
+    set_features(kvm);
+    receive_stopping_signals();
+}
+
+// All that KVM has.
+void KvmProcessor::set_features(const Descriptor& kvm) {
+    constexpr unsigned most = 256; // that KVM ever gives
+    KvmList<kvm_cpuid2> features(most);
+    features->nent = most;
+    kvm_request(kvm, KVM_GET_SUPPORTED_CPUID, "KVM_GET_SUPPORTED_CPUID", features.get());
+    kvm_request(processor_, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
+}
+
+void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root) {
+    kvm_sregs state{};
+    kvm_request(processor_, KVM_GET_SREGS, "KVM_GET_SREGS", &state);
+    state.cr0 = cr0;
+    state.cr3 = root;
+    state.cr4 = cr4;
+    state.efer = efer;
+    constexpr std::uint8_t code_type = 0xb;
+    constexpr std::uint8_t data_type = 0x3;
+    constexpr std::uint8_t task_type = 0xb; // busy
+    constexpr std::uint8_t local_table_type = 0x2;
+    state.cs = user_segment(user_code, code_type, true);
+    state.ss = state.ds = state.es = state.fs = state.gs = user_segment(user_data, data_type, false);
+    state.tr = system_segment(task_selector, task_type, header.task, header.task_bytes);
+    state.ldt =
+        system_segment(local_table_selector, local_table_type, header.local_table, header.local_table_bytes);
+    state.gdt = table(header.global_table, header.global_table_bytes);
+    state.idt = table(header.interrupt_table, header.interrupt_table_bytes);
+    kvm_request(processor_, KVM_SET_SREGS, "KVM_SET_SREGS", &state);
+
+    const std::array<std::pair<std::uint32_t, std::uint64_t>, 4> values = {
+        {{msr_lstar, header.system_call},
+         {msr_cstar, header.system_call_32},
+         {msr_sfmask, sfmask},
+         {msr_star, star}}};
+    KvmList<kvm_msrs> msrs(values.size());
+    for (const auto& [index, value] : values) {
+        msrs->entries[msrs->nmsrs].index = index;
+        msrs->entries[msrs->nmsrs].data = value;
+        ++msrs->nmsrs;
+    }
+    if (kvm_request(processor_, KVM_SET_MSRS, "KVM_SET_MSRS", msrs.get()) != int{values.size()}) {
+        throw InputError("the host's KVM refuses the MSRs of SYSCALL");
+    }
+
+    kvm_regs registers{};
+    registers.rip = header.entry;
+    registers.rflags = rflags;
+    kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
+}
+
+std::uint64_t KvmProcessor::read_time_stamp() const {
+    KvmList<kvm_msrs> msrs(1);
+    msrs->nmsrs = 1;
+    msrs->entries[0].index = msr_time_stamp;
+    if (kvm_request(processor_, KVM_GET_MSRS, "KVM_GET_MSRS", msrs.get()) != 1) {
+        throw InputError("the host's KVM does not give the time-stamp counter");
+    }
+    return msrs->entries[0].data;
+}
+
+KvmTime KvmProcessor::read_time() const {
+    KvmTime best{};
+    best.time_stamp_khz =
+        static_cast<std::uint64_t>(kvm_request(processor_, KVM_GET_TSC_KHZ, "KVM_GET_TSC_KHZ"));
+    if (best.time_stamp_khz == 0) {
+        throw InputError("the host's KVM does not say how fast the time-stamp counter is");
+    }
+    // The request takes its time, and we can lose the processor in it: the quickest of some is the best.
+    constexpr int attempts = 5;
+    std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();
+    for (int i = 0; i < attempts; ++i) {
+        const std::uint64_t before = wall_clock();
+        const std::uint64_t time_stamp = read_time_stamp();
+        const std::uint64_t took = wall_clock() - before;
+        if (took < quickest) {
+            quickest = took;
+            best.epoch_nanoseconds = before + (took / 2);
+            best.epoch_time_stamp = time_stamp;
+        }
+    }
+    return best;
+}
+
+KvmExit KvmProcessor::run() {
+    while (!stopped_) {
+        if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
+            if (errno == EINTR || errno == EAGAIN) {
+                continue;
+            }
+            return {.guest_rang = false,
+                    .failure = "KVM_RUN: " + std::generic_category().message(errno) + place()};
+        }
+        if (const std::optional<KvmExit> exit = judge_exit()) {
+            return *exit;
+        }
+    }
+    return {};
+}
+
+// What the processor cannot do by itself: but for one doorbell, and signals, the VMM asks for nothing of the
+// kind.
+std::optional<KvmExit> KvmProcessor::judge_exit() const {
+    const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
+    const auto failed = [&](const std::string& reason) {
+        return KvmExit{.guest_rang = false, .failure = reason + place()};
+    };
+    switch (shared->exit_reason) {
+    case KVM_EXIT_INTR:
+        return std::nullopt;
+    case KVM_EXIT_MMIO:
+        if (shared->mmio.is_write != 0 && shared->mmio.phys_addr == doorbells + doorbell_end) {
+            return KvmExit{.guest_rang = true, .failure = {}};
+        }
+        return failed(std::string(shared->mmio.is_write != 0 ? "a write to" : "a read from") +
+                      " physical address " + hex(shared->mmio.phys_addr) + ", where nothing is,");
+    case KVM_EXIT_IO:
+        return failed("an access to port " + hex(shared->io.port));
+    case KVM_EXIT_SHUTDOWN:
+        return failed("a triple fault");
+    case KVM_EXIT_FAIL_ENTRY:
+        return failed("its state is refused (" + hex(shared->fail_entry.hardware_entry_failure_reason) + ")");
+    case KVM_EXIT_INTERNAL_ERROR:
+        return failed("an internal error of KVM (" + std::to_string(shared->internal.suberror) + ")");
+    default:
+        return failed("an exit for reason " + std::to_string(shared->exit_reason));
+    }
+}
+
+std::string KvmProcessor::place() const {
+    kvm_regs registers{};
+    if (ioctl(processor_.number(), KVM_GET_REGS, &registers) != 0) {
+        return "";
+    }
+    return " at RIP " + hex(registers.rip) + ", RSP " + hex(registers.rsp);
+}
+
+void KvmProcessor::stop(pthread_t thread) {
+    stopped_ = true;
+    // Where the signal comes before KVM_RUN, this makes it come back at once.
+    std::atomic_ref(reinterpret_cast<kvm_run*>(shared_.bytes().data())->immediate_exit) = 1;
+    pthread_kill(thread, stopping_signal());
+}
+
+} // namespace previrt

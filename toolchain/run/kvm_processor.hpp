@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/handover.hpp"
+#include "toolchain/host/program.hpp"
+#include "toolchain/run/mapping.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <pthread.h>
+#include <string>
+
+namespace previrt {
+
+struct KvmTime {
+    std::uint64_t time_stamp_khz;
+    std::uint64_t
+        epoch_nanoseconds; // of the wall clock, when the guest's time-stamp counter read epoch_time_stamp
+    std::uint64_t epoch_time_stamp;
+};
+
+// How a virtual processor came to its end.
+struct KvmExit {
+    bool guest_rang = false; // the doorbell for it
+    std::string failure;     // empty where it was stopped
+};
+
+class KvmProcessor {
+public:
+    KvmProcessor(const Descriptor& kvm, const Descriptor& machine);
+
+    // The state in which the VMM's image begins. `root`: of its page tables.
+    void prepare(const kvm::ImageHeader& header, std::uint64_t root);
+    [[nodiscard]] KvmTime read_time() const;
+
+    // Until the guest ends, fails, or is stopped. Throws nothing but what memory lacks.
+    KvmExit run();
+    // From another thread: run() comes back, in `thread` or before it began there.
+    void stop(pthread_t thread);
+
+    [[nodiscard]] int descriptor() const { return processor_.number(); }
+
+private:
+    void set_features(const Descriptor& kvm);
+    [[nodiscard]] std::uint64_t read_time_stamp() const;
+    [[nodiscard]] std::optional<KvmExit> judge_exit() const;
+    [[nodiscard]] std::string place() const;
+
+    Descriptor processor_;
+    Mapping shared_; // struct kvm_run
+    std::atomic<bool> stopped_ = false;
+};
+
+} // namespace previrt

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace previrt {
+
+// When what is typed may go to the guest. What comes from a file or a program, not from a person, waits for
+// the guest to ask: a UART that is being set up drops it.
+class PromptWait {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    // The guest printed something.
+    void heard(Clock::time_point now) { heard_at_ = now; }
+    // The guest has been there since `since`; `in_a_line`: what it printed last is unfinished. Once over, it
+    // is over for good.
+    bool over(Clock::time_point now, Clock::time_point since, bool in_a_line, bool person);
+
+    [[nodiscard]] bool is_over() const { return over_; }
+
+private:
+    Clock::time_point heard_at_;
+    bool over_ = false;
+};
+
+} // namespace previrt
