@@ -41,11 +41,11 @@ void load_root(TableNumber kernel, TableNumber user);
 void invalidate_page(std::uint64_t address);
 void invalidate_all();
 void queue_invalidate_all(); // behind the queued entries
-// Entries by which a kernel root holds the VMM: at level 4 for its map and for slot 511, at level 3 and 2 for
-// the last entry of the tables above it. 0 where the back-end needs none.
+// Entries by which a root holds the VMM: at level 4 for its map, in a kernel's root, and for slot 511, at level
+// 3 and 2 for the last entry of the tables above it. 0 where the back-end needs none.
 std::uint64_t map_entry();
 unsigned map_slot();
-std::uint64_t vmm_entry(unsigned level);
+std::uint64_t vmm_entry(unsigned level, bool user);
 bool slot_is_reserved(unsigned root_index); // the hypervisor's own
 
 // ---- processor state that the real processor holds for the guest

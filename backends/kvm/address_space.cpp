@@ -3,17 +3,25 @@
 #include "backends/kvm/domain.hpp"
 #include "inplace-vmm/backend.hpp"
 
-#include <cstring>
-
 namespace previrt::backend {
 
 using namespace kvm;
 
+extern "C" {
+extern std::uint64_t kernel_root; // the roots in force, guest-physical
+extern std::uint64_t user_root;
+extern std::uint8_t shared_start[];
+extern std::uint8_t shared_end[];
+extern std::uint8_t user_gate[];
+}
+
 namespace {
 
 constexpr std::uint64_t table_flags = 0x67; // present, writable, user, accessed, dirty
+constexpr std::uint64_t level_0_flags = 0x63;
 
-TableNumber loaded_root;
+// With --isolate: levels 1, 2 and 3 of what user mode's roots hold of the VMM.
+std::uint64_t* user_tables;
 bool invalidation_is_queued;
 
 } // namespace
@@ -69,14 +77,15 @@ void flush_entries() {
 }
 
 bool separates_user_mode() {
-    return false;
+    return handover.isolates_user_mode != 0;
 }
 
 void pin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
 void unpin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
 
-void load_root(TableNumber kernel, TableNumber /*user*/) {
-    loaded_root = kernel;
+void load_root(TableNumber kernel, TableNumber user) {
+    kernel_root = table_machine_frame(kernel) << page_shift;
+    user_root = separates_user_mode() ? table_machine_frame(user) << page_shift : 0;
     invalidate_all();
 }
 
@@ -94,7 +103,7 @@ void queue_invalidate_all() {
 
 void invalidate_all() {
     invalidation_is_queued = false;
-    call_level_0(level_0_load_root, table_machine_frame(loaded_root) << page_shift);
+    call_level_0(level_0_load_root, kernel_root);
 }
 
 std::uint64_t map_entry() {
@@ -105,7 +114,10 @@ unsigned map_slot() {
     return map_root_index;
 }
 
-std::uint64_t vmm_entry(unsigned level) {
+std::uint64_t vmm_entry(unsigned level, bool user) {
+    if (user) {
+        return physical_of(user_tables + ((level - 2) * kvm::table_entries)) | table_flags;
+    }
     const std::uint64_t tables[] = {handover.vmm_level1, handover.vmm_level2, handover.vmm_level3};
     return tables[level - 2] | table_flags;
 }
@@ -117,3 +129,25 @@ bool slot_is_reserved(unsigned root_index) {
 }
 
 } // namespace previrt::backend
+
+namespace previrt::kvm {
+
+void start_isolation() {
+    if (!backend::separates_user_mode()) {
+        return;
+    }
+    backend::user_tables = reinterpret_cast<std::uint64_t*>(take_memory(3 * page_size));
+    const auto map = [](const std::uint8_t* place, std::uint64_t flags) {
+        const std::uint64_t offset = reinterpret_cast<std::uint64_t>(place) - image_address;
+        backend::user_tables[offset >> page_shift] = (handover.vmm_memory + offset) | flags;
+    };
+    for (const std::uint8_t* page = backend::shared_start; page < backend::shared_end; page += page_size) {
+        map(page, backend::level_0_flags);
+    }
+    map(backend::user_gate, backend::table_flags);
+    for (const unsigned level : {2U, 3U}) {
+        backend::user_tables[(level * table_entries) - 1] = backend::vmm_entry(level, true);
+    }
+}
+
+} // namespace previrt::kvm

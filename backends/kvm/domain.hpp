@@ -40,6 +40,7 @@ std::span<const std::uint8_t> package();
 std::uint8_t* take_memory(std::uint64_t bytes);
 
 void start_domain();
+void start_isolation();
 void start_console();
 void start_events();
 void start_entries();

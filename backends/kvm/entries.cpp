@@ -7,6 +7,7 @@
 #include "backends/native/site_entries.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
+#include "frontends/x86/guest_memory.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -25,17 +26,27 @@ extern std::uint64_t trap_error_code;
 extern std::uint64_t trap_cs;
 extern std::uint64_t trap_ss;
 extern std::uint64_t fault_address;
-extern std::uint64_t exit_flags;
-extern std::uint64_t exit_cs;
-extern std::uint64_t exit_ss;
+struct InterruptFrame {
+    std::uint64_t rip;
+    std::uint64_t cs;
+    std::uint64_t rflags;
+    std::uint64_t rsp;
+    std::uint64_t ss;
+};
+extern InterruptFrame exit_frame;
+extern std::uint8_t exit_changes_root;
 extern std::uint32_t trap_vector;
 extern std::uint8_t exit_disabled;
 extern std::uint8_t interrupts_disabled;
 
 extern const std::uint64_t exception_entries[20];
 extern const std::uint64_t event_pointer;
+extern const std::uint64_t isolated_gates[20];
+extern const std::uint64_t isolated_event_pointer;
 extern std::uint8_t vmm_text_start[];
 extern std::uint8_t vmm_text_end[];
+extern std::uint8_t shared_start[];
+extern std::uint8_t shared_end[];
 extern std::uint8_t image_start[];
 extern std::uint8_t image_end[];
 
@@ -47,13 +58,17 @@ extern std::uint8_t vmm_stack_top[];
 
 void breakpoint_gate();
 void page_fault_gate();
+void isolated_breakpoint_gate();
+void isolated_page_fault_gate();
+void isolated_system_call_entry();
+void isolated_system_call_32_entry();
 void system_call_entry();
 void system_call_32_entry();
 [[noreturn]] void kvm_start_entry();
 extern std::uint64_t global_table[];
 extern std::uint64_t local_table[];
 
-std::uint64_t interrupt_table[512];
+[[gnu::section(".shared.tables")]] std::uint64_t interrupt_table[512];
 
 // The 64-bit TSS holds nothing but stacks.
 struct [[gnu::packed]] Task {
@@ -66,7 +81,7 @@ struct [[gnu::packed]] Task {
     std::uint16_t io_map;
 };
 static_assert(sizeof(Task) == 104);
-Task task;
+[[gnu::section(".shared.tables")]] Task task;
 
 [[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
     .magic = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'},
@@ -81,6 +96,8 @@ Task task;
     .task_bytes = sizeof(task),
     .system_call = reinterpret_cast<std::uint64_t>(&system_call_entry),
     .system_call_32 = reinterpret_cast<std::uint64_t>(&system_call_32_entry),
+    .isolated_system_call = reinterpret_cast<std::uint64_t>(&isolated_system_call_entry),
+    .isolated_system_call_32 = reinterpret_cast<std::uint64_t>(&isolated_system_call_32_entry),
 };
 }
 
@@ -125,23 +142,41 @@ void leave() {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
     exit_disabled = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
+    exit_changes_root = vcpu.cpl == 3 && backend::separates_user_mode() ? 1 : 0;
     if (vcpu.cpl == 0) {
-        constexpr std::uint64_t of_kernel = native_flags;
-        exit_flags = (vcpu.registers.rflags & of_kernel) | flag_reserved_one | flag_interrupt;
-        exit_cs = selector_user_code;
-        exit_ss = selector_user_data;
+        exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
+        exit_frame.cs = selector_user_code;
+        exit_frame.ss = selector_user_data;
         return;
     }
-    exit_flags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
-    exit_cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
-    exit_ss = vcpu.ss;
+    exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
+    exit_frame.cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
+    exit_frame.ss = vcpu.ss;
     leave_kernel_bases();
 }
 
-// `int n` is an invalid opcode to KVM's software processor, whatever the gate says.
-bool is_software_interrupt(std::uint8_t vector) {
+// Where user mode has a root of its own, it cannot run what is ours: it has tried to.
+bool is_our_own(std::uint8_t vector) {
+    const std::uint64_t address = vcpu.registers.rip;
+    const bool is_fetch = vector == page_fault && fault_address == address && backend::separates_user_mode();
+    return !is_fetch && (is_between(address, vmm_text_start, vmm_text_end) ||
+                         is_between(address, shared_start, shared_end));
+}
+
+// `int n` is an invalid opcode to KVM's software processor, whatever the gate says. This makes of it what a
+// processor says.
+void restore_software_interrupt(std::uint8_t& vector) {
     constexpr std::uint8_t int_n = 0xcd;
-    return vector == invalid_opcode && *reinterpret_cast<const std::uint8_t*>(vcpu.registers.rip) == int_n;
+    constexpr std::uint64_t in_idt = 2;
+    std::uint8_t code[2];
+    const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
+    if (vector != invalid_opcode ||
+        peek_guest(vcpu.registers.rip, code, sizeof(code), privilege) != sizeof(code) || code[0] != int_n) {
+        return;
+    }
+    trap_error_code = (std::uint64_t{code[1]} * 8) | in_idt;
+    vector = general_protection;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // of a fault, not of an interrupt
 }
 
 } // namespace
@@ -169,19 +204,13 @@ void exception_entered() {
         leave();
         return;
     }
-    if (is_between(vcpu.registers.rip, vmm_text_start, vmm_text_end)) {
+    if (is_our_own(vector)) {
         Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
                 << " in the VMM itself, address " << Hex{fault_address} << '\n';
         stop_guest("an exception in the VMM, at", vcpu.registers.rip);
     }
     enter_from_frame();
-    if (is_software_interrupt(vector)) {
-        constexpr std::uint64_t in_idt = 2;
-        const auto number = *reinterpret_cast<const std::uint8_t*>(vcpu.registers.rip + 1);
-        trap_error_code = (std::uint64_t{number} * 8) | in_idt;
-        vector = general_protection;
-        vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // of a fault, not of an interrupt
-    }
+    restore_software_interrupt(vector);
     exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), fault_address);
     leave();
 }
@@ -238,23 +267,27 @@ void set_gate(unsigned vector, std::uint64_t entry, std::uint16_t selector, Inte
     interrupt_table[(vector * 2) + 1] = entry >> 32U;
 }
 
-std::uint64_t address_of(const void* pointer) {
-    return reinterpret_cast<std::uint64_t>(pointer);
+template <typename Place>
+std::uint64_t address_of(Place* place) {
+    return reinterpret_cast<std::uint64_t>(place);
 }
 
 } // namespace
 
 void start_entries() {
+    const bool isolates = backend::separates_user_mode();
+    const std::uint64_t* const entries = isolates ? isolated_gates : exception_entries;
+    const std::uint16_t selector = isolates ? selector_level_0 : selector_user_code;
     for (unsigned vector = 0; vector < 20; ++vector) {
-        if (exception_entries[vector] != 0) {
-            set_gate(vector, exception_entries[vector], selector_user_code, trap_stack);
+        if (entries[vector] != 0) {
+            set_gate(vector, entries[vector], selector, trap_stack);
         }
     }
-    set_gate(breakpoint, reinterpret_cast<std::uint64_t>(&breakpoint_gate), selector_level_0,
+    set_gate(event_vector, isolates ? isolated_event_pointer : event_pointer, selector, event_stack);
+    set_gate(breakpoint, address_of(isolates ? isolated_breakpoint_gate : breakpoint_gate), selector_level_0,
              breakpoint_stack);
-    set_gate(page_fault, reinterpret_cast<std::uint64_t>(&page_fault_gate), selector_level_0,
+    set_gate(page_fault, address_of(isolates ? isolated_page_fault_gate : page_fault_gate), selector_level_0,
              page_fault_stack);
-    set_gate(event_vector, event_pointer, selector_user_code, event_stack);
     task.interrupt_stacks[trap_stack - 1] = address_of(trap_stack_top);
     task.interrupt_stacks[page_fault_stack - 1] = address_of(page_fault_stack_top);
     task.interrupt_stacks[event_stack - 1] = address_of(event_stack_top);

@@ -6,6 +6,9 @@
 // guest, and an event there has come to the guest.
 //
 // Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
+//
+// With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the gates
+// then lead to level 0, which changes the root and goes on at level 3.
 #include "vcpu_offsets.h"
 
 #define VCPU(field) vcpu + VCPU_##field
@@ -190,6 +193,8 @@ trapped:
 	movq (%rsp), %rax
 	cmpq $leave_iret, %rax
 	je refused
+	cmpq $level_0_leave_iret, %rax
+	je refused
 	take_frame
 	save_but_rax
 	movq $vmm_stack_top, %rsp
@@ -227,6 +232,10 @@ event_entry:
 	subq $vmm_text_start, %rax
 	cmpq $vmm_text_bytes, %rax
 	jb 1f
+	movq (%rsp), %rax
+	subq $level_0_start, %rax
+	cmpq $(level_0_end - level_0_start), %rax
+	jb 3f
 	movq event_rax, %rax
 	movq %rax, VCPU(RAX)
 	take_frame
@@ -239,13 +248,9 @@ event_entry:
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 2f
-	movq (%rsp), %rax
-	subq $level_0_start, %rax
-	cmpq $(level_0_end - level_0_start), %rax
-	jb 3f
 	movq event_rax, %rax
 	iretq
-3:	// The end of a halt. KVM has gone on at level 0, where SS is null: only the iretq of the halt leads to level 3.
+3:	// The end of a halt. KVM may have gone on at level 0, where SS is null: the iretq of the halt leads to level 3.
 	movq $(breakpoint_stack_top - 40), %rsp
 	iretq
 2:	// The registers were being restored: all of them are still in the Vcpu.
@@ -286,14 +291,25 @@ leave_begin: // an event from here on starts over
 	jnz 1f
 	cmpb $0, pending
 	jne leave_again
-1:	pushq exit_ss
+1:	cmpb $0, exit_changes_root
+	jne 2f
+	pushq exit_frame + 32
 	pushq VCPU(RSP)
-	pushq exit_flags
-	pushq exit_cs
+	pushq exit_frame + 16
+	pushq exit_frame + 8
 	pushq VCPU(RIP)
 	restore_all
 leave_iret:
 	iretq
+2:	movq VCPU(RIP), %rax
+	movq %rax, exit_frame
+	movq VCPU(RSP), %rax
+	movq %rax, exit_frame + 24
+	movq VCPU(RAX), %rax
+	movq %rax, exit_rax
+	restore_all
+	movq $level_0_leave, %rax
+	jmp level_0_breakpoint
 leave_end:
 
 leave_again:
@@ -308,10 +324,12 @@ leave_again:
 	.globl call_level_0
 call_level_0:
 	movq %rdi, %rax
+level_0_breakpoint:
 	int3
 after_breakpoint:
 	ret
 
+	.section .shared, "awx"
 	.globl breakpoint_gate, page_fault_gate, level_0_load_root, level_0_invalidate, level_0_wait
 	.globl level_0_write_cr0, level_0_write_cr4
 level_0_start:
@@ -346,13 +364,139 @@ level_0_write_cr4:
 	movq %rsi, %cr4
 	iretq
 
+level_0_leave:
+	movq user_root, %rax
+	movq %rax, %cr3
+	movq exit_rax, %rax
+	movq $exit_frame, %rsp
+level_0_leave_iret:
+	iretq
+
 page_fault_gate:
 	movq %rax, fault_rax
 	movq %cr2, %rax
 	movq %rax, fault_address
 	movq $page_fault_frame, %rsp
 	iretq
+
+// ---- the same for --isolate
+
+	.macro change_root saved, frame
+	movq %rax, \saved
+	movq kernel_root, %rax
+	movq %rax, %cr3
+	movq $\frame, %rsp
+	iretq
+	.endm
+
+	.globl isolated_breakpoint_gate, isolated_page_fault_gate
+isolated_breakpoint_gate:
+	cmpq $after_breakpoint, (%rsp)
+	jne 1f
+	jmp *%rax
+1:	cmpq $after_system_call, (%rsp)
+	je 2f
+	cmpq $after_system_call_32, (%rsp)
+	je 3f
+	change_root breakpoint_rax, isolated_breakpoint_frame
+2:	change_root breakpoint_rax, isolated_system_call_frame
+3:	change_root breakpoint_rax, isolated_system_call_32_frame
+
+isolated_page_fault_gate:
+	movq %rax, fault_rax
+	movq %cr2, %rax
+	movq %rax, fault_address
+	movq kernel_root, %rax
+	movq %rax, %cr3
+	movq $page_fault_frame, %rsp
+	iretq
+
+	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
+isolated_gate_\vector:
+	change_root trap_rax, isolated_frame_\vector
+	.endr
+
+isolated_event_gate:
+	change_root isolated_event_rax, isolated_event_frame
 level_0_end:
+
+	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
+	.macro level_3_frame name, entry, stack
+	.balign 8
+\name:	.quad \entry, SELECTOR_CODE, 0x202, \stack, SELECTOR_STACK
+	.endm
+	level_3_frame page_fault_frame, page_fault_entry, (page_fault_stack_top - 48)
+	level_3_frame breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
+	level_3_frame isolated_breakpoint_frame, isolated_breakpoint, (breakpoint_stack_top - 40)
+	level_3_frame isolated_system_call_frame, isolated_system_call, (breakpoint_stack_top - 40)
+	level_3_frame isolated_system_call_32_frame, isolated_system_call_32, (breakpoint_stack_top - 40)
+	level_3_frame isolated_event_frame, isolated_event, (event_stack_top - 40)
+	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
+	level_3_frame isolated_frame_\vector, isolated_\vector, (trap_stack_top - 40)
+	.endr
+	.irp vector, 8, 10, 11, 12, 13, 17
+	level_3_frame isolated_frame_\vector, isolated_\vector, (trap_stack_top - 48)
+	.endr
+
+	.balign 8
+	.globl kernel_root, user_root, exit_frame, fault_address, pending
+kernel_root: .quad 0
+user_root: .quad 0
+exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
+exit_rax: .quad 0
+fault_address: .quad 0
+fault_rax: .quad 0
+trap_rax: .quad 0
+breakpoint_rax: .quad 0
+isolated_event_rax: .quad 0
+pending: .byte 0
+
+	.balign 16
+	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top
+	.skip 512
+trap_stack_top:
+	.skip 512
+page_fault_stack_top:
+	.skip 512
+event_stack_top:
+	.skip 512
+breakpoint_stack_top:
+
+	.text
+	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
+isolated_\vector:
+	movq trap_rax, %rax
+	jmp exception_\vector
+	.endr
+
+isolated_breakpoint:
+	movq breakpoint_rax, %rax
+	jmp breakpoint_entry
+
+// The user's RSP is in the frame of the breakpoint.
+isolated_system_call:
+	movq breakpoint_stack_top - 16, %rsp
+	movq breakpoint_rax, %rax
+	jmp system_call_entry
+
+isolated_system_call_32:
+	movq breakpoint_stack_top - 16, %rsp
+	movq breakpoint_rax, %rax
+	jmp system_call_32_entry
+
+isolated_event:
+	movq isolated_event_rax, %rax
+	jmp event_entry
+
+// User mode's own: what `syscall` finds there.
+	.section .user_gate, "ax"
+	.globl isolated_system_call_entry, isolated_system_call_32_entry
+isolated_system_call_entry:
+	int3
+after_system_call:
+isolated_system_call_32_entry:
+	int3
+after_system_call_32:
 
 	.section .rodata
 	.balign 8
@@ -372,6 +516,22 @@ exception_entries: // by vector; 0: none
 	.globl event_pointer
 event_pointer: .quad event_entry
 
+	.globl isolated_gates
+isolated_gates: // likewise, level 0
+	.irp vector, 0, 1
+	.quad isolated_gate_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	.quad isolated_gate_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 16, 17, 18, 19
+	.quad isolated_gate_\vector
+	.endr
+	.globl isolated_event_pointer
+isolated_event_pointer: .quad isolated_event_gate
+
 general_site: .quad site_call
 	.globl general_site_pointer
 general_site_pointer: .quad general_site_call
@@ -384,42 +544,25 @@ popf_pointer: .quad popf_call
 	.globl sti_region
 sti_region: .quad sti_enabled, sti_end
 
-	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
-page_fault_frame: .quad page_fault_entry, SELECTOR_CODE, 0x202, page_fault_stack_top - 48, SELECTOR_STACK
-breakpoint_frame: .quad breakpoint_entry, SELECTOR_CODE, 0x202, breakpoint_stack_top - 40, SELECTOR_STACK
-
 	.data
 	.balign 8
-	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled, pending
-	.globl exit_disabled, exit_flags, exit_cs, exit_ss, jump_rax, jump_rcx, jump_number
+	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
+	.globl exit_disabled, exit_changes_root, jump_rax, jump_rcx, jump_number
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
-exit_flags: .quad 0
-exit_cs: .quad 0
-exit_ss: .quad 0
 jump_rax: .quad 0
 jump_rcx: .quad 0
-fault_address: .quad 0
-fault_rax: .quad 0
 event_rax: .quad 0
 jump_number: .long 0
 trap_vector: .long 0
 exit_disabled: .byte 0
+exit_changes_root: .byte 0
 interrupts_disabled: .byte 1
-pending: .byte 0
 
 	.bss
 	.balign 16
-	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top, vmm_stack_top
-	.skip 512
-trap_stack_top:
-	.skip 512
-page_fault_stack_top:
-	.skip 512
-event_stack_top:
-	.skip 512
-breakpoint_stack_top:
+	.globl vmm_stack_top
 	.skip 32768
 vmm_stack_top:
 

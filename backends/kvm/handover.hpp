@@ -19,8 +19,10 @@ struct ImageHeader {
     std::uint64_t interrupt_table_bytes;
     std::uint64_t task;
     std::uint64_t task_bytes;
-    std::uint64_t system_call;    // LSTAR
-    std::uint64_t system_call_32; // CSTAR
+    std::uint64_t system_call;          // LSTAR
+    std::uint64_t system_call_32;       // CSTAR
+    std::uint64_t isolated_system_call; // the same, where the guest's user mode is isolated
+    std::uint64_t isolated_system_call_32;
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
 
@@ -47,6 +49,7 @@ struct Handover {
     std::uint64_t time_stamp_khz;
     std::uint64_t epoch_nanoseconds; // when the time-stamp counter read epoch_time_stamp
     std::uint64_t epoch_time_stamp;
+    std::uint64_t isolates_user_mode; // 1: it has page tables of its own, beside the kernel's
 };
 
 // A pipe of bytes in shared memory. Each side writes one of the counters, which only grow (modulo 2^32), and

@@ -9,8 +9,8 @@
 namespace previrt::kvm {
 
 extern "C" {
-std::uint64_t global_table[global_entries + own_entries];
-std::uint64_t local_table[local_entries];
+[[gnu::section(".shared.tables")]] std::uint64_t global_table[global_entries + own_entries];
+[[gnu::section(".shared.tables")]] std::uint64_t local_table[local_entries];
 }
 
 namespace {

@@ -148,7 +148,10 @@ unsigned map_slot() {
     return map_root_index;
 }
 
-std::uint64_t vmm_entry(unsigned level) {
+std::uint64_t vmm_entry(unsigned level, bool user) {
+    if (user) {
+        return 0; // Xen changes the root
+    }
     return machine_address(vmm_table_page(level - 1)) | table_flags;
 }
 

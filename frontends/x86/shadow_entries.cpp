@@ -84,7 +84,7 @@ void fill(TableNumber table) {
         }
     }
     if (what.holds_vmm && entries[entries_per_table - 1] == 0) {
-        entries[entries_per_table - 1] = backend::vmm_entry(what.level);
+        entries[entries_per_table - 1] = backend::vmm_entry(what.level, what.view == View::user);
     }
 }
 
@@ -117,9 +117,9 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
         return leaf_entry(child_view, guest_entry, frame_of(guest_entry));
     }
     if (last && level == 2) {
-        return backend::vmm_entry(level); // the last 2 MiB are the VMM's
+        return backend::vmm_entry(level, child_view == View::user); // the last 2 MiB are the VMM's
     }
-    const std::uint64_t absent = last ? backend::vmm_entry(level) : 0;
+    const std::uint64_t absent = last ? backend::vmm_entry(level, child_view == View::user) : 0;
     if ((guest_entry & (page_present | page_accessed)) == page_present) {
         kernel_pages_are_lazy = true;
     }

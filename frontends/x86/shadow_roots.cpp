@@ -24,18 +24,20 @@ TableNumber make_root(std::uint64_t guest_frame) {
         stop_guest("no memory is left for page tables");
     }
     for (const TableNumber table : {root, user}) {
-        if (table != no_table) {
-            Table& what = tables[table];
-            what.guest_frame = guest_frame;
-            what.level = root_level;
-            what.view = table == root ? View::kernel : View::user;
+        if (table == no_table) {
+            continue;
         }
+        Table& what = tables[table];
+        what.guest_frame = guest_frame;
+        what.level = root_level;
+        what.view = table == root ? View::kernel : View::user;
+        const std::uint64_t entry = backend::vmm_entry(root_level, what.view == View::user);
+        what.holds_vmm = entry != 0;
+        backend::table_entries(table)[entries_per_table - 1] = entry;
     }
-    tables[root].holds_vmm = true;
     tables[root].user_root = user;
     chain_table(root);
     backend::table_entries(root)[backend::map_slot()] = backend::map_entry();
-    backend::table_entries(root)[entries_per_table - 1] = backend::vmm_entry(root_level);
     backend::publish_table(root);
     if (is_pair) {
         backend::publish_table(user);

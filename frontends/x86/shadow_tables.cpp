@@ -132,7 +132,7 @@ bool shadow_add_alias(std::uint64_t address) {
             if (level > 2 && table_index(address, 2) != entries_per_table - 1) {
                 return false;
             }
-            backend::write_entry(table, index, backend::vmm_entry(level));
+            backend::write_entry(table, index, backend::vmm_entry(level, false));
             backend::flush_entries();
             return true;
         }

@@ -118,6 +118,35 @@ private:
     std::size_t section_table_ = 0;
 };
 
+inline Elf64_Phdr load_segment(std::uint64_t address, std::uint64_t offset, std::uint64_t file_size,
+                               std::uint64_t memory_size, std::uint32_t flags = PF_R | PF_W | PF_X) {
+    Elf64_Phdr header{};
+    header.p_type = PT_LOAD;
+    header.p_flags = flags;
+    header.p_offset = offset;
+    header.p_filesz = file_size;
+    header.p_paddr = address;
+    header.p_vaddr = address;
+    header.p_memsz = memory_size;
+    return header;
+}
+
+// The program headers come last in the file.
+inline std::vector<std::uint8_t> with_segments(ElfFile file, std::span<const Elf64_Phdr> segments,
+                                               std::uint64_t entry) {
+    const std::uint64_t table = file.bytes.size();
+    for (const Elf64_Phdr& segment : segments) {
+        append_value(file.bytes, segment);
+    }
+    file.edit_header([&](Elf64_Ehdr& header) {
+        header.e_phoff = table;
+        header.e_phnum = static_cast<std::uint16_t>(segments.size());
+        header.e_phentsize = sizeof(Elf64_Phdr);
+        header.e_entry = entry;
+    });
+    return file.bytes;
+}
+
 class ElfBuilder {
 public:
     static constexpr std::uint64_t text_address = 0xffff'ffff'8100'0000;

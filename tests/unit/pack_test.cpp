@@ -47,29 +47,11 @@ std::string message_of(const std::function<void()>& action) {
 
 Elf64_Phdr load(std::uint64_t address, std::uint64_t offset, std::uint64_t file_size,
                 std::uint64_t memory_size) {
-    Elf64_Phdr header{};
-    header.p_type = PT_LOAD;
-    header.p_offset = offset;
-    header.p_filesz = file_size;
-    header.p_paddr = address;
-    header.p_vaddr = address;
-    header.p_memsz = memory_size;
-    return header;
+    return load_segment(address, offset, file_size, memory_size);
 }
 
-// The program headers come last in the file.
-Buffer with_segments(ElfFile file, const std::vector<Elf64_Phdr>& segments) {
-    const std::uint64_t table = file.bytes.size();
-    for (const Elf64_Phdr& segment : segments) {
-        append_value(file.bytes, segment);
-    }
-    file.edit_header([&](Elf64_Ehdr& header) {
-        header.e_phoff = table;
-        header.e_phnum = static_cast<std::uint16_t>(segments.size());
-        header.e_phentsize = sizeof(Elf64_Phdr);
-        header.e_entry = kernel_address;
-    });
-    return file.bytes;
+Buffer with_segments(const ElfFile& file, const std::vector<Elf64_Phdr>& segments) {
+    return previrt::with_segments(file, segments, kernel_address);
 }
 
 const Buffer code{

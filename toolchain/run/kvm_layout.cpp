@@ -152,20 +152,19 @@ void fill_vmm_memory(std::span<std::uint8_t> memory, const KvmLayout& layout, co
 }
 
 Handover make_handover(const KvmLayout& layout) {
-    return {.guest_memory = layout.guest_memory,
-            .vmm_memory = layout.physical(0),
-            .package = layout.package,
-            .free = layout.free,
-            .output = layout.output,
-            .input = layout.input,
-            .root = layout.physical(layout.root),
-            .map_level3 = layout.physical(layout.map_level3),
-            .vmm_level3 = layout.physical(layout.vmm_level3),
-            .vmm_level2 = layout.physical(layout.vmm_level2),
-            .vmm_level1 = layout.physical(layout.vmm_level1),
-            .time_stamp_khz = 0,
-            .epoch_nanoseconds = 0,
-            .epoch_time_stamp = 0};
+    Handover handover{};
+    handover.guest_memory = layout.guest_memory;
+    handover.vmm_memory = layout.physical(0);
+    handover.package = layout.package;
+    handover.free = layout.free;
+    handover.output = layout.output;
+    handover.input = layout.input;
+    handover.root = layout.physical(layout.root);
+    handover.map_level3 = layout.physical(layout.map_level3);
+    handover.vmm_level3 = layout.physical(layout.vmm_level3);
+    handover.vmm_level2 = layout.physical(layout.vmm_level2);
+    handover.vmm_level1 = layout.physical(layout.vmm_level1);
+    return handover;
 }
 
 } // namespace previrt

@@ -313,6 +313,9 @@ void flush_entries() {
     retired.clear();
 }
 
+bool separates_user_mode() {
+    return true;
+}
 void pin_root(TableNumber kernel, TableNumber user) {
     flush_entries();
     for (const TableNumber root : {kernel, user}) {
@@ -366,7 +369,10 @@ std::uint64_t map_entry() {
 unsigned map_slot() {
     return 272;
 }
-std::uint64_t vmm_entry(unsigned level) {
+std::uint64_t vmm_entry(unsigned level, bool user) {
+    if (user) {
+        return 0;
+    }
     return ((vmm_at + level) << page_shift) | vmm_flags;
 }
 bool slot_is_reserved(unsigned root_index) {

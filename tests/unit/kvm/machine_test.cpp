@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The monitor on this host's KVM, with a guest of a few lines (guest.cpp); and what it says where there is
+// none.
+#include "tests/unit/command.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/confinement.hpp"
+#include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_machine.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+// ---- where there is none
+
+std::string refusal(const std::string& path) {
+    try {
+        open_kvm(path);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(KvmHost, WhatLacksIsSaidInALine) {
+    EXPECT_EQ(refusal("/no/kvm"),
+              "/no/kvm: No such file or directory: this host has no KVM (modprobe kvm_intel or kvm_amd, with "
+              "virtualization switched on in the firmware, or nested where this is a virtual machine); --on "
+              "bare and --on xen need no KVM");
+    EXPECT_EQ(refusal("/dev/null"), "/dev/null: it is not KVM: Inappropriate ioctl for device; --on bare and "
+                                    "--on xen need no KVM");
+    EXPECT_PRED2(contains, kvm_open_failure("/dev/kvm", EACCES),
+                 "/dev/kvm: Permission denied: you may not use it (usermod --append --groups kvm USER");
+    EXPECT_PRED2(contains, kvm_open_failure("/dev/kvm", ENODEV), "this host has no KVM");
+}
+
+TEST(Mapping, MoreThanThisMachineHasIsRefused) {
+    try {
+        Mapping::of_guest(std::uint64_t{1} << 46U);
+        ADD_FAILURE();
+    } catch (const InputError& error) {
+        EXPECT_PRED2(contains, error.what(), "--memory: the guest and its VMM take 67108864 MiB");
+    }
+    const Mapping memory = Mapping::of_guest(3 * mib);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.bytes().data()) % (2 * mib), 0U);
+    EXPECT_EQ(memory.bytes().size(), 3 * mib);
+    memory.bytes().front() = memory.bytes().back() = 1;
+}
+
+// ---- confinement
+
+TEST(Confinement, HoldsTheThreadAndNoOther) {
+    for (void (*confine)() : {+[] { confine_console_thread(); }, +[] { confine_processor_thread(0); }}) {
+        int opened = 0;
+        int error = 0;
+        int socket_made = 0;
+        std::thread([&] {
+            confine();
+            opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+            error = errno;
+            socket_made = socket(AF_UNIX, SOCK_STREAM, 0);
+            const std::string allocated(mib, 'x'); // memory there is
+        }).join();
+        EXPECT_EQ(opened, -1);
+        EXPECT_EQ(error, EPERM);
+        EXPECT_EQ(socket_made, -1);
+        const Descriptor ours(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        EXPECT_GE(ours.number(), 0);
+    }
+}
+
+// ---- guests
+
+class KvmGuest : public testing::Test {
+protected:
+    void SetUp() override {
+        try {
+            kvm_ = open_kvm();
+        } catch (const InputError& error) {
+            GTEST_SKIP() << error.what();
+        }
+    }
+
+    // `what`: see guest.cpp.
+    KvmEnd run(char what, double timeout = 60, std::uint64_t memory = 32 * mib) {
+        console_.clear();
+        RunOptions options;
+        options.timeout = timeout;
+        options.watch_console = false;
+        options.console = [this](std::string_view text) { console_ += text; };
+        return run(what, options, memory);
+    }
+
+    KvmEnd run(char what, const RunOptions& options, std::uint64_t memory) {
+        const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
+        KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package);
+        KvmEnd end = machine.run(options);
+        said_ = machine.console().vmm().end().value_or("");
+        return end;
+    }
+
+    [[nodiscard]] const std::string& console() const { return console_; }
+    [[nodiscard]] const std::string& said() const { return said_; }
+
+private:
+    Descriptor kvm_;
+    std::string console_;
+    std::string said_;
+};
+
+TEST_F(KvmGuest, PrintsAndEnds) {
+    const KvmEnd end = run('h');
+    EXPECT_EQ(console(), "hello\n");
+    EXPECT_EQ(said(), "powered off");
+    EXPECT_TRUE(end.processor.guest_rang);
+    EXPECT_EQ(end.processor.failure, "");
+    EXPECT_FALSE(end.machine.timed_out);
+}
+
+TEST_F(KvmGuest, PrintsMoreThanARingHolds) {
+    run('f');
+    std::string expected;
+    for (int line = 0; line < 1000; ++line) {
+        for (int i = 0; i < 7; ++i) {
+            expected += "0123456789";
+        }
+        expected += '\n';
+    }
+    EXPECT_EQ(console(), expected);
+    EXPECT_EQ(said(), "powered off");
+}
+
+TEST_F(KvmGuest, HasAllItsMemory) {
+    run('m', 60, 65 * mib);
+    EXPECT_EQ(console(), "all is there\n");
+}
+
+TEST_F(KvmGuest, KnowsTheTime) {
+    const auto nanoseconds = [] {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    };
+    const auto before = nanoseconds();
+    run('t');
+    const auto after = nanoseconds();
+    std::uint64_t khz = 0;
+    std::int64_t epoch = 0;
+    std::uint64_t epoch_time_stamp = 0;
+    std::uint64_t time_stamp = 0;
+    std::istringstream(console()) >> std::hex >> khz >> epoch >> epoch_time_stamp >> time_stamp;
+    EXPECT_GE(epoch, before);
+    EXPECT_LE(epoch, after);
+    ASSERT_GT(khz, 1000U);
+    ASSERT_GT(time_stamp, epoch_time_stamp);
+    const std::uint64_t since = (time_stamp - epoch_time_stamp) / (khz / 1000) * 1000;
+    EXPECT_LE(epoch + static_cast<std::int64_t>(since), after);
+}
+
+// More than the ring holds, on standard input and output.
+TEST_F(KvmGuest, EchoesWhatIsTyped) {
+    const std::string typed = std::string(20000, 'x') + '.';
+    const ScratchDirectory directory;
+    const Descriptor keys(open(directory.write("keys", typed).c_str(), O_RDONLY | O_CLOEXEC));
+    const std::string path = directory.path("screen");
+    const Descriptor screen(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    const Descriptor old_input(dup(STDIN_FILENO));
+    const Descriptor old_output(dup(STDOUT_FILENO));
+    dup2(keys.number(), STDIN_FILENO);
+    dup2(screen.number(), STDOUT_FILENO);
+    RunOptions options;
+    options.timeout = 60;
+    run('e', options, 32 * mib);
+    dup2(old_input.number(), STDIN_FILENO);
+    dup2(old_output.number(), STDOUT_FILENO);
+    EXPECT_EQ(read_text(path), "type: " + typed + "\n");
+    EXPECT_EQ(said(), "powered off");
+}
+
+TEST_F(KvmGuest, IsEndedInTime) {
+    const auto begin = std::chrono::steady_clock::now();
+    const KvmEnd end = run('s', 0.5);
+    EXPECT_TRUE(end.machine.timed_out);
+    EXPECT_FALSE(end.processor.guest_rang);
+    EXPECT_EQ(end.processor.failure, "");
+    EXPECT_EQ(console(), "spinning\n");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST_F(KvmGuest, FailuresSayWhatAndWhere) {
+    EXPECT_PRED2(contains, run('3').processor.failure, "a triple fault at RIP 0xffffffffffe0");
+    EXPECT_PRED2(contains, run('x').processor.failure, "a triple fault at RIP 0xffffffffffe0"); // text
+    EXPECT_EQ(console(), "");
+    EXPECT_PRED2(contains, run('d').processor.failure,
+                 "a write to physical address 0xd0000040, where nothing is, at RIP 0xffffffffffe0");
+}
+
+TEST_F(KvmGuest, PanicsAndSilencesAreTold) {
+    EXPECT_EQ(run('p').machine.panic, "Kernel panic - not syncing: test");
+    EXPECT_TRUE(run('w').processor.guest_rang);
+    EXPECT_EQ(said(), "");
+}
+
+TEST_F(KvmGuest, ACounterThatLiesIsReadAsAFullRing) {
+    run('c');
+    EXPECT_TRUE(console().ends_with("\nnonsense is over\n"));
+    EXPECT_LT(console().size(), 3 * sizeof(kvm::Ring));
+    EXPECT_EQ(said(), "powered off");
+}
+
+TEST_F(KvmGuest, ManyInOneProcess) {
+    for (int i = 0; i < 20; ++i) {
+        run('h');
+        EXPECT_EQ(console(), "hello\n");
+    }
+}
+
+} // namespace
+
+} // namespace previrt
