@@ -158,6 +158,9 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
     command->add_option("--net", options->net, "user, tap=NAME or none (none)");
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
+    command->add_flag(
+        "--isolate", options->isolate,
+        "Under KVM, keep the guest's programs from its kernel's memory (elsewhere that is always so)");
     command->add_flag("--verbose", options->verbose, "Show what the hypervisor says, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
         ->check(CLI::PositiveNumber);

@@ -27,6 +27,14 @@ std::uint64_t user_gs_base; // while the kernel runs
 std::uint64_t kernel_gs_base;
 std::uint64_t debug_registers[8];
 
+void set_system_descriptor(std::uint16_t selector, std::uint64_t base, std::uint64_t limit,
+                           std::uint64_t type) {
+    std::uint64_t* const descriptor = &global_table[selector >> 3U];
+    descriptor[0] =
+        (limit & 0xffffU) | ((base & 0xffffffU) << 16U) | (type << 40U) | (((base >> 24U) & 0xffU) << 56U);
+    descriptor[1] = base >> 32U;
+}
+
 void write_active_gs_base(std::uint64_t base) {
     asm volatile("wrgsbase %0" : : "r"(base));
 }
@@ -38,6 +46,10 @@ void start_segments() {
     global_table[selector_user_code >> 3U] = user_code;
     global_table[(selector_user_code >> 3U) - 2] = user_code_32;
     global_table[selector_level_0 >> 3U] = level_0_code;
+    // KVM looks here for the table that it was told of.
+    constexpr std::uint64_t local_table_type = 0x82;
+    set_system_descriptor(selector_local_table, reinterpret_cast<std::uint64_t>(&local_table),
+                          sizeof(local_table) - 1, local_table_type);
 }
 
 bool is_long_code(std::uint16_t selector) {
@@ -87,8 +99,13 @@ unsigned descriptors_written(bool local) {
     return local ? local_written : global_written;
 }
 
-// It is always loaded; descriptors that the guest has not are not present.
-void load_local_table(std::uint64_t /*base*/, unsigned /*entries*/) {}
+// It is always loaded. What lies behind its end is not present.
+void load_local_table(std::uint64_t /*base*/, unsigned entries) {
+    for (unsigned i = entries; i < local_written; ++i) {
+        local_table[i] = 0;
+    }
+    local_written = entries < local_written ? entries : local_written;
+}
 
 // Selectors that the descriptor tables do not hold never come here: the front-end has looked.
 void load_segment(unsigned segment, std::uint16_t selector) {

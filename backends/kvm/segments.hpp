@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/kvm/layout.hpp"
+
 #include <cstdint>
 
 namespace previrt::kvm {
@@ -13,6 +15,7 @@ constexpr unsigned global_entries = 512; // the guest's; behind them our own
 constexpr unsigned own_entries = 8;
 constexpr unsigned local_entries = 8192;
 constexpr std::uint16_t selector_level_0 = global_entries * 8;
+static_assert(selector_local_table / 8 == global_entries + 2 && selector_task / 8 == global_entries + 4);
 
 bool is_long_code(std::uint16_t selector);
 

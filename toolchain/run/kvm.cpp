@@ -50,7 +50,8 @@ RunStatus run_kvm(const RunOptions& options) {
                                            .append = options.append,
                                            .memory = options.memory,
                                            .print_counters = !options.stats.empty()})
-                           .bytes);
+                           .bytes,
+                       options.isolate ? UserMode::isolated : UserMode::with_kernel);
     const KvmEnd end = machine.run(options);
     return judge(options, machine.console(), end);
 }

@@ -23,8 +23,8 @@ template <typename Structure>
 class KvmList {
 public:
     explicit KvmList(std::size_t entries)
-        : room_((sizeof(Structure) + (entries * sizeof(Structure::entries[0]))) / sizeof(std::uint64_t) + 1) {
-    }
+        : room_(((sizeof(Structure) + (entries * sizeof(Structure::entries[0]))) / sizeof(std::uint64_t)) +
+                1) {}
 
     [[nodiscard]] Structure* get() { return reinterpret_cast<Structure*>(room_.data()); }
     Structure* operator->() { return get(); }

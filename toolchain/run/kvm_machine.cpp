@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <thread>
@@ -60,8 +61,8 @@ private:
 } // namespace
 
 KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-                       std::span<const std::uint8_t> package)
-    : layout_(lay_out(image.bytes, guest_memory, package.size())),
+                       std::span<const std::uint8_t> package, UserMode user_mode)
+    : layout_(lay_out(image.bytes, guest_memory, package.size())), user_mode_(user_mode),
       memory_(Mapping::of_guest(layout_.bytes())), machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
       events_{.output = make_event(), .input = make_event(), .ended = make_event()} {
     fill_vmm_memory(vmm_memory(), layout_, image, package);
@@ -69,8 +70,8 @@ KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64
     kvm_request(machine_, KVM_CREATE_IRQCHIP, "KVM_CREATE_IRQCHIP"); // before the processor
     add_memory();
     add_doorbells();
-    processor_.emplace(kvm, machine_);
-    processor_->prepare(image.header, layout_.physical(layout_.root));
+    processor_ = std::make_unique<KvmProcessor>(kvm, machine_);
+    processor_->prepare(image.header, layout_.physical(layout_.root), user_mode);
 }
 
 std::span<std::uint8_t> KvmMachine::vmm_memory() const {
@@ -122,6 +123,7 @@ void KvmMachine::write_handover() {
     handover.time_stamp_khz = time.time_stamp_khz;
     handover.epoch_nanoseconds = time.epoch_nanoseconds;
     handover.epoch_time_stamp = time.epoch_time_stamp;
+    handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     std::memcpy(vmm_memory().subspan(layout_.handover, sizeof handover).data(), &handover, sizeof handover);
 }
 
@@ -131,8 +133,8 @@ KvmEnd KvmMachine::run(const RunOptions& options) {
     const Descriptor signals = hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
-    console_.emplace(options, events_, ring(layout_.output), ring(layout_.input),
-                     terminal && terminal->active());
+    console_ = std::make_unique<KvmConsole>(options, events_, ring(layout_.output), ring(layout_.input),
+                                            terminal && terminal->active());
     write_handover();
 
     KvmEnd end;

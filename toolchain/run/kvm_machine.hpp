@@ -10,7 +10,7 @@
 #include "toolchain/run/run.hpp"
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 
 namespace previrt {
@@ -26,7 +26,7 @@ class KvmMachine {
 public:
     // `kvm`: /dev/kvm. The package is that of a guest with `guest_memory` bytes of RAM. Throws InputError.
     KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-               std::span<const std::uint8_t> package);
+               std::span<const std::uint8_t> package, UserMode user_mode);
 
     // Once: until the guest has ended, or has to be ended. Its console is that of the options, which live as
     // long as this.
@@ -42,11 +42,12 @@ private:
     [[nodiscard]] kvm::Ring& ring(const kvm::Part& part) const;
 
     KvmLayout layout_;
+    UserMode user_mode_;
     Mapping memory_;
     Descriptor machine_;
     KvmEvents events_;
-    std::optional<KvmProcessor> processor_;
-    std::optional<KvmConsole> console_;
+    std::unique_ptr<KvmProcessor> processor_;
+    std::unique_ptr<KvmConsole> console_;
 };
 
 } // namespace previrt

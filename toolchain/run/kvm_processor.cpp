@@ -28,8 +28,6 @@ constexpr std::uint64_t efer = 0xd01;     // NXE, LMA, LME, SCE
 constexpr std::uint64_t rflags = 0x202;   // IF
 constexpr std::uint16_t user_code = 0x33;
 constexpr std::uint16_t user_data = 0x2b;
-constexpr std::uint16_t task_selector = 0x2048;
-constexpr std::uint16_t local_table_selector = 0x2058;
 
 constexpr std::uint32_t msr_time_stamp = 0x10;
 constexpr std::uint32_t msr_star = 0xc0000081;
@@ -108,7 +106,7 @@ void KvmProcessor::set_features(const Descriptor& kvm) {
     kvm_request(processor_, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
 }
 
-void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root) {
+void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMode user_mode) {
     kvm_sregs state{};
     kvm_request(processor_, KVM_GET_SREGS, "KVM_GET_SREGS", &state);
     state.cr0 = cr0;
@@ -121,16 +119,17 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root) {
     constexpr std::uint8_t local_table_type = 0x2;
     state.cs = user_segment(user_code, code_type, true);
     state.ss = state.ds = state.es = state.fs = state.gs = user_segment(user_data, data_type, false);
-    state.tr = system_segment(task_selector, task_type, header.task, header.task_bytes);
+    state.tr = system_segment(selector_task, task_type, header.task, header.task_bytes);
     state.ldt =
-        system_segment(local_table_selector, local_table_type, header.local_table, header.local_table_bytes);
+        system_segment(selector_local_table, local_table_type, header.local_table, header.local_table_bytes);
     state.gdt = table(header.global_table, header.global_table_bytes);
     state.idt = table(header.interrupt_table, header.interrupt_table_bytes);
     kvm_request(processor_, KVM_SET_SREGS, "KVM_SET_SREGS", &state);
 
+    const bool isolated = user_mode == UserMode::isolated;
     const std::array<std::pair<std::uint32_t, std::uint64_t>, 4> values = {
-        {{msr_lstar, header.system_call},
-         {msr_cstar, header.system_call_32},
+        {{msr_lstar, isolated ? header.isolated_system_call : header.system_call},
+         {msr_cstar, isolated ? header.isolated_system_call_32 : header.system_call_32},
          {msr_sfmask, sfmask},
          {msr_star, star}}};
     KvmList<kvm_msrs> msrs(values.size());

@@ -15,8 +15,7 @@ namespace previrt {
 
 struct KvmTime {
     std::uint64_t time_stamp_khz;
-    std::uint64_t
-        epoch_nanoseconds; // of the wall clock, when the guest's time-stamp counter read epoch_time_stamp
+    std::uint64_t epoch_nanoseconds; // of the wall clock, when the guest's time-stamp counter read this:
     std::uint64_t epoch_time_stamp;
 };
 
@@ -26,12 +25,15 @@ struct KvmExit {
     std::string failure;     // empty where it was stopped
 };
 
+// Whether the guest's user mode has page tables of its own, or reaches what its kernel reaches.
+enum class UserMode : std::uint8_t { with_kernel, isolated };
+
 class KvmProcessor {
 public:
     KvmProcessor(const Descriptor& kvm, const Descriptor& machine);
 
     // The state in which the VMM's image begins. `root`: of its page tables.
-    void prepare(const kvm::ImageHeader& header, std::uint64_t root);
+    void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
     [[nodiscard]] KvmTime read_time() const;
 
     // Until the guest ends, fails, or is stopped. Throws nothing but what memory lacks.

@@ -17,6 +17,7 @@ struct RunOptions {
     unsigned cpus = 1;
     std::string net = "none";
     std::string stats;          // a file for the VMM's counters; empty: none
+    bool isolate = false;       // under KVM: user mode has page tables of its own; elsewhere it always has
     double timeout = 0;         // seconds; 0: none
     bool verbose = false;       // show what the hypervisor says
     bool deterministic = false; // count instructions instead of time: the same run twice is identical

@@ -128,8 +128,8 @@ void echo() {
 }
 
 std::uint64_t time_stamp() {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
+    std::uint32_t low = 0;  // NOLINT(misc-const-correctness): rdtsc writes it
+    std::uint32_t high = 0; // NOLINT(misc-const-correctness)
     asm volatile("rdtsc" : "=a"(low), "=d"(high));
     return std::uint64_t{high} << 32U | low;
 }
@@ -176,6 +176,9 @@ void guest_main() {
         print(handover.epoch_nanoseconds);
         print(handover.epoch_time_stamp);
         print(time_stamp());
+        break;
+    case 'i':
+        print(handover.isolates_user_mode);
         break;
     case 's':
         print("spinning\n");

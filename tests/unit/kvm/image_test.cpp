@@ -77,6 +77,10 @@ TEST(KvmImage, WhatTheHeaderNamesLiesInIt) {
             "entry lies outside");
     refused([](auto& parts) { parts.header.system_call = no_room; }, "system call's entry lies outside");
     refused([](auto& parts) { parts.header.system_call_32 = 1; }, "32-bit system call's entry lies outside");
+    refused([](auto& parts) { parts.header.isolated_system_call = 0; },
+            "isolated system call's entry lies outside");
+    refused([](auto& parts) { parts.header.isolated_system_call_32 = 0; },
+            "isolated 32-bit system call's entry lies outside");
     refused([](auto& parts) { parts.header.global_table = no_room; }, "global descriptor table lies outside");
     refused([](auto& parts) { parts.header.local_table = image_address - 8; },
             "local descriptor table lies outside");

@@ -17,6 +17,8 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t gib = mib << 10U;
 constexpr std::uint64_t large_page = 2 * mib;
 
+constexpr std::uint64_t frame_bits = 0x000ffffffffff000;
+
 struct Translation {
     std::uint64_t physical;
     std::uint64_t flags; // of the last entry
@@ -47,10 +49,10 @@ public:
             }
             writable = writable && (entry & 2U) != 0;
             const bool large = level == 2 && (entry & 0x80U) != 0;
-            const std::uint64_t frame = entry & 0x000ffffffffff000;
+            const std::uint64_t frame = entry & frame_bits;
             if (level == 1 || large) {
                 return Translation{.physical = frame | (address & ((std::uint64_t{1} << shift) - 1)),
-                                   .flags = entry & ~0x000ffffffffff000,
+                                   .flags = entry & ~frame_bits,
                                    .writable = writable,
                                    .large = large};
             }
@@ -74,7 +76,7 @@ private:
 
 TEST(KvmLayout, PartsLieBehindEachOther) {
     for (const std::uint64_t guest_memory : {32 * mib, 33 * mib, 256 * mib, 5 * gib, 300 * gib}) {
-        for (const std::uint64_t package : {std::uint64_t{1}, 5 * mib + 1, 3 * gib}) {
+        for (const std::uint64_t package : {std::uint64_t{1}, (5 * mib) + 1, 3 * gib}) {
             const KvmLayout layout = lay_out(3 * page_size, guest_memory, package);
             EXPECT_EQ(layout.physical(0) % large_page, 0U);
             EXPECT_GE(layout.physical(0), ram_base + guest_memory);
@@ -99,7 +101,7 @@ TEST(KvmLayout, PartsLieBehindEachOther) {
             EXPECT_EQ(layout.package.bytes, package);
             EXPECT_EQ(layout.free.bytes % page_size, 0U);
             const std::uint64_t frames = guest_memory / page_size;
-            EXPECT_GE(layout.free.bytes, ((frames / 32 + 512) * (4096 + 256)) + (frames * 64) + (4 * mib));
+            EXPECT_GE(layout.free.bytes, (((frames / 32) + 512) * (4096 + 256)) + (frames * 64) + (4 * mib));
         }
     }
 }

@@ -70,16 +70,18 @@ TEST(Confinement, HoldsTheThreadAndNoOther) {
         int opened = 0;
         int error = 0;
         int socket_made = 0;
+        std::size_t allocated = 0;
         std::thread([&] {
             confine();
             opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
             error = errno;
             socket_made = socket(AF_UNIX, SOCK_STREAM, 0);
-            const std::string allocated(mib, 'x'); // memory there is
+            allocated = std::vector<char>(mib).size();
         }).join();
         EXPECT_EQ(opened, -1);
         EXPECT_EQ(error, EPERM);
         EXPECT_EQ(socket_made, -1);
+        EXPECT_EQ(allocated, mib);
         const Descriptor ours(open("/dev/null", O_RDONLY | O_CLOEXEC));
         EXPECT_GE(ours.number(), 0);
     }
@@ -107,9 +109,11 @@ protected:
         return run(what, options, memory);
     }
 
-    KvmEnd run(char what, const RunOptions& options, std::uint64_t memory) {
+    KvmEnd run(char what, const RunOptions& options, std::uint64_t memory,
+               UserMode user_mode = UserMode::with_kernel) {
         const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
-        KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package);
+        KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package,
+                           UserMode::with_kernel);
         KvmEnd end = machine.run(options);
         said_ = machine.console().vmm().end().value_or("");
         return end;
@@ -209,6 +213,17 @@ TEST_F(KvmGuest, FailuresSayWhatAndWhere) {
     EXPECT_EQ(console(), "");
     EXPECT_PRED2(contains, run('d').processor.failure,
                  "a write to physical address 0xd0000040, where nothing is, at RIP 0xffffffffffe0");
+}
+
+TEST_F(KvmGuest, IsToldWhetherUserModeIsIsolated) {
+    EXPECT_EQ(run('i').processor.failure, "");
+    EXPECT_EQ(console(), "0000000000000000\n");
+    RunOptions options;
+    options.watch_console = false;
+    std::string printed;
+    options.console = [&](std::string_view text) { printed += text; };
+    run('i', options, 32 * mib, UserMode::isolated);
+    EXPECT_EQ(printed, "0000000000000001\n");
 }
 
 TEST_F(KvmGuest, PanicsAndSilencesAreTold) {
