@@ -24,19 +24,21 @@ source_of() {
 
 # Ends the test as skipped where previrt refused to run at all, for what this machine lacks.
 skip_if_refused() { # STATUS MESSAGES
-    if [ "$1" -eq 2 ] && tail -n 1 "$2" | grep -Eq 'not built|apt-get'; then
+    if [ "$1" -eq 2 ] && tail -n 1 "$2" | grep -Eq 'not built|apt-get|/dev/kvm'; then
         echo "skipped: $(tail -n 1 "$2")"
         exit 77
     fi
 }
 
-# Runs `previrt run --on ON OPTION ...`: leaves `status`, and in $work/console and $work/messages what the guest and
-# previrt said.
+# Runs `previrt run --on ON OPTION ...`, where ON may also be kvm-isolate: kvm with --isolate. Leaves `status`, and in
+# $work/console and $work/messages what the guest and previrt said.
 run_guest() { # PREVIRT ON OPTION ...
     local previrt=$1 on=$2
     shift 2
+
+    [[ $on != *-isolate ]] || set -- --isolate "$@"
     status=0
-    "$previrt" run --on "$on" "$@" </dev/null 2>"$work/messages" | tr -d '\r' >"$work/console" || status=$?
+    "$previrt" run --on "${on%-isolate}" "$@" </dev/null 2>"$work/messages" | tr -d '\r' >"$work/console" || status=$?
     cat "$work/console" "$work/messages"
     skip_if_refused "$status" "$work/messages"
 }

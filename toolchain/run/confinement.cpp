@@ -17,6 +17,14 @@ namespace previrt {
 
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+#define PREVIRT_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PREVIRT_SANITIZED
+#endif
+#endif
+
 class Filter {
 public:
     Filter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {
@@ -68,6 +76,10 @@ private:
         allow(SCMP_SYS(mmap), {has_not(protection, exec)});
         allow(SCMP_SYS(mprotect), {has_not(protection, exec)});
         allow(SCMP_SYS(mremap), {});
+#ifdef PREVIRT_SANITIZED
+        // How UBSan finds out whether memory can be read.
+        allow({SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(write), SCMP_SYS(close)});
+#endif
         allow(SCMP_SYS(tgkill), {equals(0, static_cast<std::uint64_t>(getpid()))});
     }
 

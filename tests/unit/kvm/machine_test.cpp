@@ -113,7 +113,7 @@ protected:
                UserMode user_mode = UserMode::with_kernel) {
         const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
         KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package,
-                           UserMode::with_kernel);
+                           user_mode);
         KvmEnd end = machine.run(options);
         said_ = machine.console().vmm().end().value_or("");
         return end;

@@ -34,3 +34,6 @@ static inline _Noreturn void refuse(const char *file, int line, const char *cond
 
 /* Waits for a child, which must have ended well. */
 void require_child(int process);
+
+/* Of the machine beneath the kernel, as its command line says: lacks=WHAT. */
+int is_lacking(const char *what);

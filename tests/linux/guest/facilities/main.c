@@ -31,6 +31,16 @@ void require_child(int process)
 	require(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+int is_lacking(const char *what)
+{
+	char line[4096] = "", word[64];
+	FILE *const file = fopen("/proc/cmdline", "r");
+
+	require(file != NULL && fgets(line, sizeof line, file) != NULL && fclose(file) == 0);
+	snprintf(word, sizeof word, "lacks=%s", what);
+	return strstr(line, word) != NULL;
+}
+
 int main(void)
 {
 	int failed = 0;
