@@ -10,7 +10,7 @@ namespace previrt {
 struct Registers {
     std::uint64_t general[16]; // rax rcx rdx rbx rsp rbp rsi rdi r8..r15
     std::uint64_t rip;
-    std::uint64_t rflags; // arithmetic and debug flags; IF, IOPL and NT stand in the Vcpu
+    std::uint64_t rflags; // arithmetic and debug flags; the others stand in the Vcpu
 };
 
 enum : std::uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
@@ -33,8 +33,10 @@ enum RFlags : std::uint64_t {
 
 // What the guest may set by popf and iret and what the processor takes as it is.
 constexpr std::uint64_t arithmetic_flags = 0x08d5 | flag_direction;
-constexpr std::uint64_t native_flags =
-    arithmetic_flags | flag_trap | flag_resume | flag_alignment | flag_identification;
+constexpr std::uint64_t native_flags = arithmetic_flags | flag_trap | flag_resume | flag_identification;
+// In user mode these are the processor's too: any popf may set them. A kernel's AC must not be, where its
+// level is 3 to the processor: it would check.
+constexpr std::uint64_t native_user_flags = flag_nested_task | flag_alignment;
 
 struct DescriptorTable {
     std::uint64_t base;
@@ -72,7 +74,7 @@ struct Vcpu {
     bool step_after_site;  // the guest's TF is set: #DB behind what the VMM does for it
     bool descriptors_may_differ; // the guest may have written to its GDT
     std::uint8_t gs_exchanged;   // 0xff: the active GS base is the one the back-end keeps for user mode
-    std::uint64_t system_flags;  // IOPL, NT
+    std::uint64_t system_flags;  // IOPL, NT, AC
     std::uint64_t instruction;   // the one the VMM acts for: where its faults are reported
 
     // By segment register, while the real one holds null: a kernel's segment, which must not exist for user

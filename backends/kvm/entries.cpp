@@ -103,10 +103,9 @@ static_assert(sizeof(Task) == 104);
 
 namespace {
 
-// In user mode NT is the processor's own: any popf may have set it.
-void take_nested_task_flag() {
-    constexpr std::uint64_t flag = flag_nested_task;
-    vcpu.system_flags = (vcpu.system_flags & ~flag) | (vcpu.registers.rflags & flag);
+void take_user_flags() {
+    vcpu.system_flags =
+        (vcpu.system_flags & ~native_user_flags) | (vcpu.registers.rflags & native_user_flags);
 }
 
 void enter() {
@@ -126,7 +125,7 @@ void enter_from_frame() {
             vcpu.cs = code;
         }
         vcpu.ss = static_cast<std::uint16_t>(trap_ss);
-        take_nested_task_flag();
+        take_user_flags();
     }
 }
 
@@ -238,14 +237,14 @@ void return_refused() {
 
 void system_call_entered() {
     enter();
-    take_nested_task_flag();
+    take_user_flags();
     system_call_taken(false);
     leave();
 }
 
 void system_call_32_entered() {
     enter();
-    take_nested_task_flag();
+    take_user_flags();
     system_call_taken(true);
     leave();
 }

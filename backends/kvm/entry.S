@@ -58,6 +58,12 @@
 	cld
 	.endm
 
+	// Of user mode's: DF, and AC, which would check the VMM's own accesses.
+	.macro clear_flags
+	pushq $2
+	popfq
+	.endm
+
 	.macro take_frame
 	popq VCPU(RIP)
 	popq trap_cs
@@ -101,7 +107,7 @@ pushf_call:
 	xorl $1, %eax
 	shll $9, %eax
 	orq VCPU(SYSTEM_FLAGS), %rax
-	andq $~0x17200, 8(%rsp)
+	andq $~0x57200, 8(%rsp)
 	orq 8(%rsp), %rax
 	movq %rax, 24(%rsp)
 	popq %rax
@@ -198,7 +204,7 @@ trapped:
 	take_frame
 	save_but_rax
 	movq $vmm_stack_top, %rsp
-	cld
+	clear_flags
 	call exception_entered
 	jmp leave
 
@@ -206,7 +212,7 @@ trapped:
 // which was loaded from there.
 refused:
 	movq $vmm_stack_top, %rsp
-	cld
+	clear_flags
 	call return_refused
 	jmp leave
 
@@ -241,7 +247,7 @@ event_entry:
 	take_frame
 	save_but_rax
 	movq $vmm_stack_top, %rsp
-	cld
+	clear_flags
 	call event_entered
 	jmp leave
 1:	movq (%rsp), %rax
@@ -267,7 +273,7 @@ event_entry:
 	movq %r11, VCPU(RFLAGS)
 	save_but_rax
 	movq $vmm_stack_top, %rsp
-	cld
+	clear_flags
 	call \handler
 	jmp leave
 	.endm

@@ -48,10 +48,9 @@ void enter_with_mask(bool masked) {
     vcpu.events_held = false;
 }
 
-// In user mode NT is the processor's own: any popf may have set it.
-void take_nested_task_flag() {
-    constexpr std::uint64_t flag = flag_nested_task;
-    vcpu.system_flags = (vcpu.system_flags & ~flag) | (vcpu.registers.rflags & flag);
+void take_user_flags() {
+    vcpu.system_flags =
+        (vcpu.system_flags & ~native_user_flags) | (vcpu.registers.rflags & native_user_flags);
 }
 
 void enter_from_frame() {
@@ -59,7 +58,7 @@ void enter_from_frame() {
     if (vcpu.cpl == 3) {
         vcpu.cs = static_cast<std::uint16_t>(trap_cs);
         vcpu.ss = static_cast<std::uint16_t>(trap_ss);
-        take_nested_task_flag();
+        take_user_flags();
     }
 }
 
@@ -128,14 +127,14 @@ std::uint8_t return_interrupted() {
 
 std::uint8_t system_call_entered() {
     enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
-    take_nested_task_flag();
+    take_user_flags();
     system_call_taken(false);
     return leave();
 }
 
 std::uint8_t system_call_32_entered() {
     enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
-    take_nested_task_flag();
+    take_user_flags();
     system_call_taken(true);
     return leave();
 }

@@ -120,7 +120,7 @@ pushf_call:
 	xorl $1, %eax
 	shll $9, %eax
 	orq VCPU(SYSTEM_FLAGS), %rax
-	andq $~0x17200, 8(%rsp)
+	andq $~0x57200, 8(%rsp)
 	orq 8(%rsp), %rax
 	movq %rax, 24(%rsp)
 	popq %rax
@@ -247,7 +247,7 @@ leave:
 	testb %al, %al
 	jnz leave_user
 	movq VCPU(RFLAGS), %rdx
-	andl $0x250dd5, %edx
+	andl $0x210dd5, %edx
 	orl $2, %edx
 leave_begin: // an event from here on starts over
 	movq $vmm_stack_top, %rsp

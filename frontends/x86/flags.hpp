@@ -13,9 +13,13 @@ inline std::uint64_t guest_flags() {
            (vcpu.interrupt_flag ? std::uint64_t{flag_interrupt} : 0);
 }
 
+inline unsigned io_privilege() {
+    return static_cast<unsigned>(vcpu.system_flags >> 12U) & 3U;
+}
+
 // Loads the flags in `which`.
 inline void load_flags(std::uint64_t value, std::uint64_t which) {
-    constexpr std::uint64_t system = flag_iopl | flag_nested_task;
+    constexpr std::uint64_t system = flag_iopl | flag_nested_task | flag_alignment;
     const std::uint64_t native = native_flags & which;
     vcpu.registers.rflags = (vcpu.registers.rflags & ~native) | (value & native);
     vcpu.system_flags = (vcpu.system_flags & ~(system & which)) | (value & system & which);

@@ -2,6 +2,7 @@
 #include "frontends/x86/ports.hpp"
 
 #include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
 #include "frontends/x86/machine.hpp"
 #include "inplace-vmm/backend.hpp"
@@ -63,7 +64,7 @@ void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
 
 // User mode needs IOPL or the permission bitmap of the task state.
 bool port_is_allowed(std::uint16_t port, unsigned width) {
-    if (vcpu.cpl <= vcpu.system_flags >> 12U) {
+    if (vcpu.cpl <= io_privilege()) {
         return true;
     }
     constexpr std::uint64_t bitmap_base = 0x66;

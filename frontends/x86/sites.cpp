@@ -31,7 +31,7 @@ void write_flags(std::uint64_t value, unsigned width) {
     if (vcpu.cpl == 0) {
         which |= flag_iopl;
     }
-    if (vcpu.cpl <= vcpu.system_flags >> 12U) {
+    if (vcpu.cpl <= io_privilege()) {
         which |= flag_interrupt;
     }
     load_flags(value, which);
@@ -233,7 +233,7 @@ bool execute_unprivileged(const Instruction& instruction) {
     switch (instruction.kind) {
     case SiteKind::cli:
     case SiteKind::sti:
-        if (vcpu.cpl > vcpu.system_flags >> 12U) {
+        if (vcpu.cpl > io_privilege()) {
             raise_exception(general_protection, 0);
         } else if (instruction.kind == SiteKind::cli) {
             vcpu.interrupt_flag = false;

@@ -16,7 +16,8 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint64_t all_flags = native_flags | flag_interrupt | flag_iopl | flag_nested_task;
+constexpr std::uint64_t all_flags =
+    native_flags | flag_interrupt | flag_iopl | flag_nested_task | flag_alignment;
 
 // The stack segment of a return to `privilege`. False: an exception is raised.
 bool check_stack_segment(std::uint16_t selector, unsigned privilege, bool long_mode) {

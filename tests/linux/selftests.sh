@@ -25,6 +25,8 @@ source=$(source_of "$kernel")/tools/testing/selftests/x86
 # Not sysret_ss_attrs: it hangs under QEMU 7.2 on every kernel, by a far return into 32-bit code.
 tests="sigreturn fsgsbase syscall_nt ldt_gdt single_step_syscall sysret_rip syscall_numbering check_initial_reg_state iopl ioperm
     test_vsyscall mov_ss_trap syscall_arg_fault fsgsbase_restore sigaltstack test_mremap_vdso corrupt_xstate_header"
+# KVM's software processor repeats ICEBP for ever (docs/kvm.md).
+[[ $tested != kvm* ]] || tests=${tests/ mov_ss_trap / }
 gcc-12 -O2 -Wall -Wextra -Werror -c "$here/guest/line_buffered.c" -o "$work/line_buffered.o"
 files=()
 for name in $tests; do

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/kvm.hpp"
 
+#include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_machine.hpp"
+#include "toolchain/run/kvm_mode.hpp"
 #include "toolchain/run/vmm_end.hpp"
 
 #include <iostream>
@@ -43,6 +45,11 @@ RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmE
 
 RunStatus run_kvm(const RunOptions& options) {
     const Descriptor kvm = open_kvm();
+    if (find_kvm_mode(kvm) != KvmMode::interpreted) {
+        throw InputError(
+            "/dev/kvm: this host's KVM runs a guest's level 0 on the processor itself; --on kvm knows "
+            "only hosts that interpret it so far; --on xen and --on bare work");
+    }
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory,
                        make_guest_package({.kernel = options.kernel,

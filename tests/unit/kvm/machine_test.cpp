@@ -7,6 +7,7 @@
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_machine.hpp"
+#include "toolchain/run/kvm_mode.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -94,6 +95,9 @@ protected:
     void SetUp() override {
         try {
             kvm_ = open_kvm();
+            if (find_kvm_mode(kvm_) != KvmMode::interpreted) {
+                GTEST_SKIP() << "its level 0 is not interpreted";
+            }
         } catch (const InputError& error) {
             GTEST_SKIP() << error.what();
         }
