@@ -8,6 +8,21 @@ require_kernels "$kernel" "$(dirname "${reference#*:}")"
 
 # Of a run on Xen against one on bare metal, as diff shows them.
 known_differences() { # ON
+    [[ $1 != kvm* ]] || grep -v '^#' <<'DIFFERENCES'
+# Selectors in DS, ES, FS and GS are lost when KVM itself has run.
+< verdict fsgsbase_64 0
+> verdict fsgsbase_64 1
+> verdict fsgsbase_64: 1 x [FAIL]	GS is not prepared with nonzero
+< verdict fsgsbase_64: 1 x [OK]	GS remained N and GSBASE changed to N
+DIFFERENCES
+    [[ $1 != kvm-isolate ]] || grep -v '^#' <<'DIFFERENCES'
+# An iret at level 0, and a page fault, lose NT.
+< verdict syscall_nt_64 0
+< verdict syscall_nt_64: 9 x [OK]	The syscall worked and flags are still set
+> verdict syscall_nt_64 1
+> verdict syscall_nt_64: 4 x [FAIL]	The syscall worked but flags were cleared (flags = N but expected N set)
+> verdict syscall_nt_64: 5 x [OK]	The syscall worked and flags are still set
+DIFFERENCES
     [[ $1 != xen* ]] || grep -v '^#' <<'DIFFERENCES'
 # Its signal frame is to be larger than 2 KiB: with the MPX and PKU state that Xen keeps from PV guests.
 < verdict sigaltstack_64: 1 x [OK]	SIGSEGV signal delivered.
@@ -25,8 +40,8 @@ source=$(source_of "$kernel")/tools/testing/selftests/x86
 # Not sysret_ss_attrs: it hangs under QEMU 7.2 on every kernel, by a far return into 32-bit code.
 tests="sigreturn fsgsbase syscall_nt ldt_gdt single_step_syscall sysret_rip syscall_numbering check_initial_reg_state iopl ioperm
     test_vsyscall mov_ss_trap syscall_arg_fault fsgsbase_restore sigaltstack test_mremap_vdso corrupt_xstate_header"
-# KVM's software processor repeats ICEBP for ever (docs/kvm.md).
-[[ $tested != kvm* ]] || tests=${tests/ mov_ss_trap / }
+# KVM's software processor repeats ICEBP for ever, and runs no code of a local descriptor table (docs/kvm.md).
+[[ $tested != kvm* ]] || tests=$(tr -s ' \n' '\n' <<<"$tests" | grep -vxE 'mov_ss_trap|sigreturn')
 gcc-12 -O2 -Wall -Wextra -Werror -c "$here/guest/line_buffered.c" -o "$work/line_buffered.o"
 files=()
 for name in $tests; do
@@ -54,7 +69,7 @@ for name in $tests; do
     grep -q "^verdict ${name}_64 " "$work/verdicts.tested" || { echo "no verdict of $name"; exit 1; }
 done
 # Two kernels that fail alike would agree as well.
-for name in sigreturn fsgsbase syscall_nt; do
+for name in fsgsbase syscall_nt; do
     grep -q "^verdict ${name}_64 0$" "$work/verdicts.reference" || { echo "$name fails on $reference"; exit 1; }
 done
 known_differences "${tested%%:*}" >"$work/known" || true
