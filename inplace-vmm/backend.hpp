@@ -41,8 +41,8 @@ void load_root(TableNumber kernel, TableNumber user);
 void invalidate_page(std::uint64_t address);
 void invalidate_all();
 void queue_invalidate_all(); // behind the queued entries
-// Entries by which a root holds the VMM: at level 4 for its map, in a kernel's root, and for slot 511, at level
-// 3 and 2 for the last entry of the tables above it. 0 where the back-end needs none.
+// Entries by which a root holds the VMM: at level 4 for its map, in a kernel's root, and for slot 511, at
+// level 3 and 2 for the last entry of the tables above it. 0 where the back-end needs none.
 std::uint64_t map_entry();
 unsigned map_slot();
 std::uint64_t vmm_entry(unsigned level, bool user);

@@ -116,7 +116,7 @@ unsigned map_slot() {
 
 std::uint64_t vmm_entry(unsigned level, bool user) {
     if (user) {
-        return physical_of(user_tables + ((level - 2) * kvm::table_entries)) | table_flags;
+        return physical_of(user_tables + ((std::size_t{level} - 2) * kvm::table_entries)) | table_flags;
     }
     const std::uint64_t tables[] = {handover.vmm_level1, handover.vmm_level2, handover.vmm_level3};
     return tables[level - 2] | table_flags;
@@ -146,7 +146,7 @@ void start_isolation() {
     }
     map(backend::user_gate, backend::table_flags);
     for (const unsigned level : {2U, 3U}) {
-        backend::user_tables[(level * table_entries) - 1] = backend::vmm_entry(level, true);
+        backend::user_tables[(std::size_t{level} * table_entries) - 1] = backend::vmm_entry(level, true);
     }
 }
 

@@ -256,7 +256,7 @@ enum InterruptStack : std::uint8_t { trap_stack = 1, page_fault_stack, event_sta
 
 // Trap gates to level 3: no other kind leaves the processor's interrupts on, and nothing here could enable
 // them again. Interrupt gates to level 0.
-void set_gate(unsigned vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
+void set_gate(std::size_t vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
     constexpr std::uint64_t trap_gate = 0xef;      // present, open to level 3
     constexpr std::uint64_t interrupt_gate = 0xee; // likewise
     const std::uint64_t type = selector == selector_level_0 ? interrupt_gate : trap_gate;

@@ -15,7 +15,8 @@ std::uint64_t jumping_site();
 // the general way, and the step is reported behind it.
 void finish_step();
 
-// An event came while the guest was in code of ours that acts for it. A trampoline is undone, and sti_call done.
+// An event came while the guest was in code of ours that acts for it. A trampoline is undone, and sti_call
+// done.
 void leave_site_code();
 
 } // namespace previrt
