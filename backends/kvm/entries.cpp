@@ -136,7 +136,6 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
 
 void leave() {
     prepare_return();
-    backend::flush_entries();
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
