@@ -37,6 +37,7 @@ extern InterruptFrame exit_frame;
 extern std::uint8_t exit_changes_root;
 extern std::uint32_t trap_vector;
 extern std::uint8_t exit_disabled;
+extern std::uint8_t trap_in_user_root;
 extern std::uint8_t interrupts_disabled;
 
 extern const std::uint64_t exception_entries[20];
@@ -153,12 +154,9 @@ void leave() {
     leave_kernel_bases();
 }
 
-// Where user mode has a root of its own, it cannot run what is ours: it has tried to.
-bool is_our_own(std::uint8_t vector) {
-    const std::uint64_t address = vcpu.registers.rip;
-    const bool is_fetch = vector == page_fault && fault_address == address && backend::separates_user_mode();
-    return !is_fetch && (is_between(address, vmm_text_start, vmm_text_end) ||
-                         is_between(address, shared_start, shared_end));
+bool is_our_own(std::uint64_t address) {
+    return trap_in_user_root == 0 && (is_between(address, vmm_text_start, vmm_text_end) ||
+                                      is_between(address, shared_start, shared_end));
 }
 
 // `int n` is an invalid opcode to KVM's software processor, whatever the gate says. This makes of it what a
@@ -202,7 +200,7 @@ void exception_entered() {
         leave();
         return;
     }
-    if (is_our_own(vector)) {
+    if (is_our_own(vcpu.registers.rip)) {
         Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
                 << " in the VMM itself, address " << Hex{fault_address} << '\n';
         stop_guest("an exception in the VMM, at", vcpu.registers.rip);

@@ -64,6 +64,13 @@
 	popfq
 	.endm
 
+	.macro note_user_root
+	movb in_user_root, %al
+	movb %al, trap_in_user_root
+	movb $0, in_user_root
+	movb $0, leaving_to_user_root
+	.endm
+
 	.macro take_frame
 	popq VCPU(RIP)
 	popq trap_cs
@@ -201,6 +208,7 @@ trapped:
 	je refused
 	cmpq $level_0_leave_iret, %rax
 	je refused
+	note_user_root
 	take_frame
 	save_but_rax
 	movq $vmm_stack_top, %rsp
@@ -211,6 +219,7 @@ trapped:
 // The iretq of `leave` faults: the guest is to go where it cannot. All of its state is still in the Vcpu, but RAX,
 // which was loaded from there.
 refused:
+	note_user_root
 	movq $vmm_stack_top, %rsp
 	clear_flags
 	call return_refused
@@ -234,6 +243,8 @@ breakpoint_entry:
 event_entry:
 	movq %rax, event_rax
 	orb $1, pending
+	cmpb $1, in_user_root
+	je 4f
 	movq (%rsp), %rax
 	subq $vmm_text_start, %rax
 	cmpq $vmm_text_bytes, %rax
@@ -242,7 +253,7 @@ event_entry:
 	subq $level_0_start, %rax
 	cmpq $(level_0_end - level_0_start), %rax
 	jb 3f
-	movq event_rax, %rax
+5:	movq event_rax, %rax
 	movq %rax, VCPU(RAX)
 	take_frame
 	save_but_rax
@@ -250,12 +261,21 @@ event_entry:
 	clear_flags
 	call event_entered
 	jmp leave
+4:	// Of --isolate: user mode, wherever it has jumped to.
+	movb $0, in_user_root
+	movb $0, leaving_to_user_root
+	jmp 5b
 1:	movq (%rsp), %rax
+	cmpq $level_0_breakpoint, %rax
+	je 6f
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 2f
-	movq event_rax, %rax
+7:	movq event_rax, %rax
 	iretq
+6:	cmpb $0, leaving_to_user_root
+	je 7b
+	jmp 2f
 3:	// The end of a halt. KVM may have gone on at level 0, where SS is null: the iretq of the halt leads to level 3.
 	movq $(breakpoint_stack_top - 40), %rsp
 	iretq
@@ -272,6 +292,7 @@ event_entry:
 	movq %rcx, VCPU(RIP)
 	movq %r11, VCPU(RFLAGS)
 	save_but_rax
+	note_user_root
 	movq $vmm_stack_top, %rsp
 	clear_flags
 	call \handler
@@ -307,7 +328,8 @@ leave_begin: // an event from here on starts over
 	restore_all
 leave_iret:
 	iretq
-2:	movq VCPU(RIP), %rax
+2:	movb $1, leaving_to_user_root
+	movq VCPU(RIP), %rax
 	movq %rax, exit_frame
 	movq VCPU(RSP), %rax
 	movq %rax, exit_frame + 24
@@ -319,6 +341,7 @@ leave_iret:
 leave_end:
 
 leave_again:
+	movb $0, leaving_to_user_root
 	movq $vmm_stack_top, %rsp
 	cld
 	call return_interrupted
@@ -371,6 +394,7 @@ level_0_write_cr4:
 	iretq
 
 level_0_leave:
+	movb $1, in_user_root
 	movq user_root, %rax
 	movq %rax, %cr3
 	movq exit_rax, %rax
@@ -388,6 +412,7 @@ page_fault_gate:
 // ---- the same for --isolate
 
 	.macro change_root saved, frame
+	shlb $1, in_user_root
 	movq %rax, \saved
 	movq kernel_root, %rax
 	movq %rax, %cr3
@@ -409,6 +434,7 @@ isolated_breakpoint_gate:
 3:	change_root breakpoint_rax, isolated_system_call_32_frame
 
 isolated_page_fault_gate:
+	shlb $1, in_user_root
 	movq %rax, fault_rax
 	movq %cr2, %rax
 	movq %rax, fault_address
@@ -422,8 +448,12 @@ isolated_gate_\vector:
 	change_root trap_rax, isolated_frame_\vector
 	.endr
 
-isolated_event_gate:
-	change_root isolated_event_rax, isolated_event_frame
+isolated_event_gate: // it is the handler that asks
+	movq %rax, isolated_event_rax
+	movq kernel_root, %rax
+	movq %rax, %cr3
+	movq $isolated_event_frame, %rsp
+	iretq
 level_0_end:
 
 	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
@@ -456,6 +486,7 @@ trap_rax: .quad 0
 breakpoint_rax: .quad 0
 isolated_event_rax: .quad 0
 pending: .byte 0
+in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until that is noted
 
 	.balign 16
 	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top
@@ -553,7 +584,7 @@ sti_region: .quad sti_enabled, sti_end
 	.data
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
-	.globl exit_disabled, exit_changes_root, jump_rax, jump_rcx, jump_number
+	.globl exit_disabled, exit_changes_root, trap_in_user_root, jump_rax, jump_rcx, jump_number
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
@@ -565,6 +596,8 @@ trap_vector: .long 0
 exit_disabled: .byte 0
 exit_changes_root: .byte 0
 interrupts_disabled: .byte 1
+leaving_to_user_root: .byte 0
+trap_in_user_root: .byte 0
 
 	.bss
 	.balign 16
