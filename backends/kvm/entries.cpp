@@ -55,7 +55,6 @@ extern std::uint8_t trap_stack_top[];
 extern std::uint8_t page_fault_stack_top[];
 extern std::uint8_t event_stack_top[];
 extern std::uint8_t breakpoint_stack_top[];
-extern std::uint8_t vmm_stack_top[];
 
 void breakpoint_gate();
 void page_fault_gate();
@@ -103,11 +102,6 @@ static_assert(sizeof(Task) == 104);
 }
 
 namespace {
-
-void take_user_flags() {
-    vcpu.system_flags =
-        (vcpu.system_flags & ~native_user_flags) | (vcpu.registers.rflags & native_user_flags);
-}
 
 void enter() {
     vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;

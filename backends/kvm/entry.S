@@ -9,53 +9,24 @@
 //
 // With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the gates
 // then lead to level 0, which changes the root and goes on at level 3.
-#include "vcpu_offsets.h"
+#include "backends/native/registers.h"
 
-#define VCPU(field) vcpu + VCPU_##field
+#define PENDING pending
+#define INTERRUPTS_DISABLED interrupts_disabled
 #define SELECTOR_CODE 0x33
 #define SELECTOR_STACK 0x2b
 
 	.macro save_but_rax
 	movq %rcx, VCPU(RCX)
-	movq %rdx, VCPU(RDX)
-	movq %rbx, VCPU(RBX)
-	movq %rbp, VCPU(RBP)
-	movq %rsi, VCPU(RSI)
-	movq %rdi, VCPU(RDI)
-	movq %r8, VCPU(R8)
-	movq %r9, VCPU(R9)
-	movq %r10, VCPU(R10)
 	movq %r11, VCPU(R11)
-	movq %r12, VCPU(R12)
-	movq %r13, VCPU(R13)
-	movq %r14, VCPU(R14)
-	movq %r15, VCPU(R15)
+	save_but_rax_rcx_r11
 	.endm
 
 	.macro restore_all
 	movq VCPU(RAX), %rax
 	movq VCPU(RCX), %rcx
-	movq VCPU(RDX), %rdx
-	movq VCPU(RBX), %rbx
-	movq VCPU(RBP), %rbp
-	movq VCPU(RSI), %rsi
-	movq VCPU(RDI), %rdi
-	movq VCPU(R8), %r8
-	movq VCPU(R9), %r9
-	movq VCPU(R10), %r10
 	movq VCPU(R11), %r11
-	movq VCPU(R12), %r12
-	movq VCPU(R13), %r13
-	movq VCPU(R14), %r14
-	movq VCPU(R15), %r15
-	.endm
-
-	// Where the guest's flags still stand in the processor.
-	.macro save_flags_on_own_stack
-	movq $vmm_stack_top, %rsp
-	pushfq
-	popq VCPU(RFLAGS)
-	cld
+	restore_but_rax_rcx_r11
 	.endm
 
 	// Of user mode's: DF, and AC, which would check the VMM's own accesses.
@@ -88,65 +59,7 @@
 general_site_call:
 	jmp *general_site
 
-// sti: no flag may change, and jrcxz is the branch that reads none.
-	.globl sti_call
-sti_call:
-	pushq %rcx
-	movb $0, interrupts_disabled
-sti_enabled: // what comes from here to sti_end has to wait for the instruction behind sti
-	movzbl pending, %ecx
-	jrcxz 1f
-	jmp 2f
-1:	popq %rcx
-	ret
-sti_end:
-2:	// Taken back: the whole instruction is done again, with care for its shadow.
-	movb $1, interrupts_disabled
-	popq %rcx
-	jmp *general_site
-
-	.globl pushf_call
-pushf_call:
-	pushq (%rsp)
-	pushfq
-	pushq %rax
-	movzbl interrupts_disabled, %eax
-	xorl $1, %eax
-	shll $9, %eax
-	orq VCPU(SYSTEM_FLAGS), %rax
-	andq $~0x57200, 8(%rsp)
-	orq 8(%rsp), %rax
-	movq %rax, 24(%rsp)
-	popq %rax
-	popfq
-	ret
-
-// popf: what changes only arithmetic flags and IF is done here.
-	.globl popf_call
-popf_call:
-	pushq %rax
-	movq 16(%rsp), %rax
-	testq $0x47100, %rax
-	jnz 2f
-	cmpq $0, VCPU(SYSTEM_FLAGS)
-	jne 2f
-	btl $9, %eax
-	jc 1f
-	movb $1, interrupts_disabled
-	jmp 3f
-1:	movb $0, interrupts_disabled
-	cmpb $0, pending
-	je 3f
-	movb $1, interrupts_disabled
-2:	// IF was maybe set before: the general way reads it from the cell, and popf sets it anyway.
-	popq %rax
-	jmp *general_site
-3:	movq 8(%rsp), %rax // the return address goes below the flags
-	xchgq %rax, 16(%rsp)
-	movq %rax, 8(%rsp)
-	popq %rax
-	popfq
-	ret
+#include "backends/native/site_calls.h"
 
 	.text
 

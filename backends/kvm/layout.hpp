@@ -37,8 +37,7 @@ constexpr std::uint64_t local_apic_address = image_address + (std::uint64_t{loca
 constexpr unsigned map_root_index = 509;
 constexpr std::uint64_t map_address = 0xfffffe8000000000;
 
-// Of the VMM's own local descriptor table and task state: in its global table, which the guest's entries
-// begin.
+// By which LDTR and TR name the VMM's own tables. KVM is given them whole and reads no descriptor.
 constexpr std::uint16_t selector_local_table = 0x1010;
 constexpr std::uint16_t selector_task = 0x1020;
 

@@ -27,14 +27,6 @@ std::uint64_t user_gs_base; // while the kernel runs
 std::uint64_t kernel_gs_base;
 std::uint64_t debug_registers[8];
 
-void set_system_descriptor(std::uint16_t selector, std::uint64_t base, std::uint64_t limit,
-                           std::uint64_t type) {
-    std::uint64_t* const descriptor = &global_table[selector >> 3U];
-    descriptor[0] =
-        (limit & 0xffffU) | ((base & 0xffffffU) << 16U) | (type << 40U) | (((base >> 24U) & 0xffU) << 56U);
-    descriptor[1] = base >> 32U;
-}
-
 void write_active_gs_base(std::uint64_t base) {
     asm volatile("wrgsbase %0" : : "r"(base));
 }
@@ -46,10 +38,6 @@ void start_segments() {
     global_table[selector_user_code >> 3U] = user_code;
     global_table[(selector_user_code >> 3U) - 2] = user_code_32;
     global_table[selector_level_0 >> 3U] = level_0_code;
-    // KVM looks here for the table that it was told of.
-    constexpr std::uint64_t local_table_type = 0x82;
-    set_system_descriptor(selector_local_table, reinterpret_cast<std::uint64_t>(&local_table),
-                          sizeof(local_table) - 1, local_table_type);
 }
 
 bool is_long_code(std::uint16_t selector) {
@@ -109,24 +97,14 @@ void load_local_table(std::uint64_t /*base*/, unsigned entries) {
 
 // Selectors that the descriptor tables do not hold never come here: the front-end has looked.
 void load_segment(unsigned segment, std::uint16_t selector) {
-    switch (segment) {
-    case segment_es:
-        asm volatile("mov %0, %%es" : : "r"(selector));
-        break;
-    case segment_ds:
-        asm volatile("mov %0, %%ds" : : "r"(selector));
-        break;
-    case segment_fs:
-        asm volatile("mov %0, %%fs" : : "r"(selector));
-        break;
-    default:
-        asm volatile("mov %0, %%gs" : : "r"(selector));
+    write_segment(segment, selector);
+    if (segment == segment_gs) {
         kernel_gs_base = processor::read_gs_base();
     }
 }
 
 void load_user_gs(std::uint16_t selector) {
-    asm volatile("mov %0, %%gs" : : "r"(selector));
+    write_segment(segment_gs, selector);
     user_gs_base = processor::read_gs_base();
     write_active_gs_base(kernel_gs_base);
 }

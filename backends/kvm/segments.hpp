@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "backends/kvm/layout.hpp"
-
 #include <cstdint>
 
 namespace previrt::kvm {
@@ -12,10 +10,9 @@ constexpr std::uint16_t selector_user_data = 0x2b;
 constexpr std::uint16_t selector_user_code = 0x33;
 
 constexpr unsigned global_entries = 512; // the guest's; behind them our own
-constexpr unsigned own_entries = 8;
+constexpr unsigned own_entries = 1;
 constexpr unsigned local_entries = 8192;
 constexpr std::uint16_t selector_level_0 = global_entries * 8;
-static_assert(selector_local_table / 8 == global_entries + 2 && selector_task / 8 == global_entries + 4);
 
 bool is_long_code(std::uint16_t selector);
 

@@ -48,11 +48,6 @@ void enter_with_mask(bool masked) {
     vcpu.events_held = false;
 }
 
-void take_user_flags() {
-    vcpu.system_flags =
-        (vcpu.system_flags & ~native_user_flags) | (vcpu.registers.rflags & native_user_flags);
-}
-
 void enter_from_frame() {
     enter_with_mask(((trap_cs >> 32U) & 0xffU) != 0);
     if (vcpu.cpl == 3) {

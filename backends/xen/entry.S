@@ -7,48 +7,10 @@
 //
 // Linux first runs at physical addresses, and then reaches the entries at an alias. Code up to the first absolute
 // jump works at any address.
-#include "vcpu_offsets.h"
+#include "backends/native/registers.h"
 
-#define VCPU(field) vcpu + VCPU_##field
-#define UPCALL_PENDING shared_info
-#define UPCALL_MASK shared_info + 1
-
-	.macro save_but_rax_rcx_r11
-	movq %rdx, VCPU(RDX)
-	movq %rbx, VCPU(RBX)
-	movq %rbp, VCPU(RBP)
-	movq %rsi, VCPU(RSI)
-	movq %rdi, VCPU(RDI)
-	movq %r8, VCPU(R8)
-	movq %r9, VCPU(R9)
-	movq %r10, VCPU(R10)
-	movq %r12, VCPU(R12)
-	movq %r13, VCPU(R13)
-	movq %r14, VCPU(R14)
-	movq %r15, VCPU(R15)
-	.endm
-
-	.macro restore_but_rax_rcx_r11
-	movq VCPU(RDX), %rdx
-	movq VCPU(RBX), %rbx
-	movq VCPU(RBP), %rbp
-	movq VCPU(RSI), %rsi
-	movq VCPU(RDI), %rdi
-	movq VCPU(R8), %r8
-	movq VCPU(R9), %r9
-	movq VCPU(R10), %r10
-	movq VCPU(R12), %r12
-	movq VCPU(R13), %r13
-	movq VCPU(R14), %r14
-	movq VCPU(R15), %r15
-	.endm
-
-	.macro save_flags_on_own_stack
-	movq $vmm_stack_top, %rsp
-	pushfq
-	popq VCPU(RFLAGS)
-	cld
-	.endm
+#define PENDING shared_info
+#define INTERRUPTS_DISABLED shared_info + 1
 
 	// Calls by the address that was linked, and leaves from there.
 	.macro enter handler
@@ -65,8 +27,8 @@
 	.globl general_site_call
 general_site_call:
 	pushq %rax
-	movb UPCALL_MASK, %al
-	movb $1, UPCALL_MASK
+	movb INTERRUPTS_DISABLED, %al
+	movb $1, INTERRUPTS_DISABLED
 	movb %al, entry_mask
 	popq VCPU(RAX)
 	popq VCPU(RIP)
@@ -81,8 +43,8 @@ general_site_call:
 	.globl site_jump, site_jump_masked
 site_jump:
 	movl %eax, jump_number
-	movb UPCALL_MASK, %al
-	movb $1, UPCALL_MASK
+	movb INTERRUPTS_DISABLED, %al
+	movb $1, INTERRUPTS_DISABLED
 site_jump_masked:
 	movb %al, entry_mask
 	movq jump_rax, %rax
@@ -94,65 +56,7 @@ site_jump_masked:
 	save_flags_on_own_stack
 	enter site_jump_entered
 
-// sti: no flag may change, and jrcxz is the branch that reads none.
-	.globl sti_call
-sti_call:
-	pushq %rcx
-	movb $0, UPCALL_MASK
-sti_enabled: // what comes from here to sti_end has to wait for the instruction behind sti
-	movzbl UPCALL_PENDING, %ecx
-	jrcxz 1f
-	jmp 2f
-1:	popq %rcx
-	ret
-sti_end:
-2:	// Taken back: the whole instruction is done again, with care for its shadow.
-	movb $1, UPCALL_MASK
-	popq %rcx
-	jmp general_site_call
-
-	.globl pushf_call
-pushf_call:
-	pushq (%rsp)
-	pushfq
-	pushq %rax
-	movzbl UPCALL_MASK, %eax
-	xorl $1, %eax
-	shll $9, %eax
-	orq VCPU(SYSTEM_FLAGS), %rax
-	andq $~0x57200, 8(%rsp)
-	orq 8(%rsp), %rax
-	movq %rax, 24(%rsp)
-	popq %rax
-	popfq
-	ret
-
-// popf: what changes only arithmetic flags and IF is done here.
-	.globl popf_call
-popf_call:
-	pushq %rax
-	movq 16(%rsp), %rax
-	testq $0x47100, %rax
-	jnz 2f
-	cmpq $0, VCPU(SYSTEM_FLAGS)
-	jne 2f
-	btl $9, %eax
-	jc 1f
-	movb $1, UPCALL_MASK
-	jmp 3f
-1:	movb $0, UPCALL_MASK
-	cmpb $0, UPCALL_PENDING
-	je 3f
-	movb $1, UPCALL_MASK
-2:	// IF was maybe set before: the general way reads it from the cell, and popf sets it anyway.
-	popq %rax
-	jmp general_site_call
-3:	movq 8(%rsp), %rax // the return address goes below the flags
-	xchgq %rax, 16(%rsp)
-	movq %rax, 8(%rsp)
-	popq %rax
-	popfq
-	ret
+#include "backends/native/site_calls.h"
 
 // ---- from Xen: rcx r11 [error code] rip cs rflags rsp ss, on the guest kernel's stack or, from user mode, on ours
 
@@ -252,10 +156,10 @@ leave:
 leave_begin: // an event from here on starts over
 	movq $vmm_stack_top, %rsp
 	movb exit_mask, %al
-	movb %al, UPCALL_MASK
+	movb %al, INTERRUPTS_DISABLED
 	testb %al, %al
 	jnz 1f
-	cmpb $0, UPCALL_PENDING
+	cmpb $0, PENDING
 	jne 2f
 1:	pushq $0xe02b
 	pushq VCPU(RSP)
@@ -267,7 +171,7 @@ leave_begin: // an event from here on starts over
 	movq VCPU(R11), %r11
 	restore_but_rax_rcx_r11
 	iretq
-2:	movb $1, UPCALL_MASK
+2:	movb $1, INTERRUPTS_DISABLED
 leave_end:
 	enter return_interrupted
 

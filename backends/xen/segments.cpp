@@ -88,19 +88,7 @@ void load_local_table(std::uint64_t /*base*/, unsigned entries) {
 
 // Selectors that the descriptor tables do not hold never come here: the front-end has looked.
 void load_segment(unsigned segment, std::uint16_t selector) {
-    switch (segment) {
-    case segment_es:
-        asm volatile("mov %0, %%es" : : "r"(selector));
-        break;
-    case segment_ds:
-        asm volatile("mov %0, %%ds" : : "r"(selector));
-        break;
-    case segment_fs:
-        asm volatile("mov %0, %%fs" : : "r"(selector));
-        break;
-    default:
-        asm volatile("mov %0, %%gs" : : "r"(selector));
-    }
+    write_segment(segment, selector);
 }
 
 void load_user_gs(std::uint16_t selector) {

@@ -17,6 +17,12 @@ inline unsigned io_privilege() {
     return static_cast<unsigned>(vcpu.system_flags >> 12U) & 3U;
 }
 
+// On the way from user mode: the processor has had them.
+inline void take_user_flags() {
+    vcpu.system_flags =
+        (vcpu.system_flags & ~native_user_flags) | (vcpu.registers.rflags & native_user_flags);
+}
+
 // Loads the flags in `which`.
 inline void load_flags(std::uint64_t value, std::uint64_t which) {
     constexpr std::uint64_t system = flag_iopl | flag_nested_task | flag_alignment;

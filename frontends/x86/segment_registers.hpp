@@ -29,4 +29,21 @@ inline std::uint16_t read_segment(unsigned segment) {
     return selector;
 }
 
+// Selectors that the real descriptor tables do not hold fault.
+inline void write_segment(unsigned segment, std::uint16_t selector) {
+    switch (segment) {
+    case segment_es:
+        asm volatile("mov %0, %%es" : : "r"(selector));
+        break;
+    case segment_ds:
+        asm volatile("mov %0, %%ds" : : "r"(selector));
+        break;
+    case segment_fs:
+        asm volatile("mov %0, %%fs" : : "r"(selector));
+        break;
+    default:
+        asm volatile("mov %0, %%gs" : : "r"(selector));
+    }
+}
+
 } // namespace previrt
