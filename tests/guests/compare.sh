@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# compare.sh BACK-END GUEST BARE-OUTPUT PREVIRT [OPTION ...]
-# Runs a guest on a back-end: it must print what it printed on bare metal, but for lines of optional features and
+# compare.sh BACK-END GUEST BARE-OUTPUT PREVIRT
+# Runs a guest on a back-end (kvm-isolate: kvm with --isolate): it must print what it printed on bare metal, but for lines of optional features and
 # what BACK-END_differences.txt lists.
 set -euo pipefail
 backend=$1 guest=$2 bare=$3 previrt=$4
-shift 4
+options=()
+[[ $backend != *-isolate ]] || options=(--isolate)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
-"$previrt" run --on "$backend" --memory 64M --timeout 100 "$@" "$guest" </dev/null >"$work/output" 2>"$work/errors" ||
+"$previrt" run --on "${backend%-isolate}" --memory 64M --timeout 100 "${options[@]}" "$guest" </dev/null >"$work/output" 2>"$work/errors" ||
     status=$?
 cat "$work/output" "$work/errors"
 # Refused before anything ran, for what this machine lacks and not for what the guest is.
@@ -17,10 +18,10 @@ if [ "$status" -eq 2 ] && ! [ -s "$work/output" ] &&
     echo "skipped: previrt run --on $backend: $(tail -n 1 "$work/errors")"
     exit 77
 fi
-differences=$(dirname "$0")/${backend}_differences.txt
+differences=$(dirname "$0")/${backend%-isolate}_differences.txt
 : >"$work/known"
 if [ -e "$differences" ]; then
-    sed -n "s/^$(basename "$guest" .elf) \\(.*\\)/\\1/p" "$differences" | sed 's/[][/\\.*^$]/\\&/g' |
+    sed -n "s/^\\($backend\\|kvm\*\\) $(basename "$guest" .elf) \\(.*\\)/\\2/p" "$differences" | sed 's/[][/\\.*^$]/\\&/g' |
         sed 's/.*/\/^\\(ok\\|FAIL\\): &\\($\\|:\\)\/d/' >"$work/known"
 fi
 compared() {
