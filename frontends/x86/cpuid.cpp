@@ -29,7 +29,8 @@ struct Policy {
 
 constexpr std::uint32_t all = ~0U;
 
-// Xen hides from its guests what the shadow page tables give: 4 MiB and 2 MiB pages, global pages.
+// A hypervisor may hide from its guests what the shadow page tables give: 4 MiB and 2 MiB pages, global
+// pages.
 constexpr std::uint32_t modelled_here = bit(3) | bit(13); // of leaf 1, EDX
 
 constexpr Policy policies[] = {

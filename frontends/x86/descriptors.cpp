@@ -52,7 +52,7 @@ bool is_beyond_reach(const Descriptor& descriptor, std::uint16_t selector) {
     return !descriptor.is_conforming() && descriptor.privilege() < wanted;
 }
 
-// Others are kept from the real table: user mode could load them, since Xen has no level below 3.
+// Others are kept from the real table: user mode could load them, since the kernel runs at its level.
 bool is_for_user_mode(const Descriptor& descriptor) {
     return descriptor.privilege() == 3 || descriptor.is_conforming();
 }
@@ -240,7 +240,7 @@ std::uint64_t visible(std::uint64_t descriptor) {
     if (what.is_system() || !is_for_user_mode(what)) {
         return 0;
     }
-    constexpr std::uint64_t level = std::uint64_t{3} << 45U; // as Xen makes it
+    constexpr std::uint64_t level = std::uint64_t{3} << 45U; // at which all of the guest runs
     return what.present() ? descriptor | accessed_type | level : descriptor;
 }
 

@@ -12,8 +12,8 @@ namespace previrt {
 // A shadow table stands for one guest table (or for one large page). It is filled when it is made and follows
 // annotated writes at once; an entry is left out while its accessed bit is clear, and read-only while its
 // dirty bit is clear, so that the first use comes here as a hidden fault, which sets the bit. Linux presets
-// both bits in kernel mappings: those never fault, which a Xen guest relies on, since Xen pushes a trap's
-// frame on the kernel's current stack.
+// both bits in kernel mappings: those never fault, which is relied on where the hypervisor pushes a
+// trap's frame on the kernel's current stack.
 
 struct ShadowMemory {
     std::uint8_t* bytes;
