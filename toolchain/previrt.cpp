@@ -150,8 +150,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
     command
         ->add_option("--on", options->on,
-                     "auto, process, kvm, xen, xen-domu, bare (auto: the best that works here)")
-        ->check(CLI::IsMember({"auto", "process", "kvm", "xen", "xen-domu", "bare"}));
+                     "auto, process, kvm, kvm-nested, xen, xen-domu, bare (auto: the best that works here)")
+        ->check(CLI::IsMember({"auto", "process", "kvm", "kvm-nested", "xen", "xen-domu", "bare"}));
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));

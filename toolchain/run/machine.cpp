@@ -29,7 +29,6 @@ using namespace std::chrono_literals;
 constexpr auto halt_question_after = 200ms;
 constexpr auto halt_question_every = 100ms;
 constexpr auto leaves_within = 500ms; // once it shut down and the console is silent
-constexpr auto ends_within = 3s;      // once it was said to end
 constexpr auto held_back_for = 300ms; // where a person waits for it
 
 double seconds(std::chrono::duration<double> duration) {
@@ -37,14 +36,26 @@ double seconds(std::chrono::duration<double> duration) {
 }
 
 std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& machine, int control) {
-    std::vector<std::string> arguments = {
-        "qemu-system-x86_64", "-machine", "pc,accel=tcg", "-nodefaults", "-display", "none", "-no-reboot",
-        "-serial", "stdio", "-chardev", "socket,id=control,fd=" + std::to_string(control), "-mon",
-        "chardev=control,mode=control", "-m", std::to_string(machine.memory >> 20U), "-smp",
-        std::to_string(options.cpus), "-cpu",
-        // Not where runs are compared: rep string instructions whose every iteration counts as an
-        // instruction; random numbers of the host; and SMAP, which Xen's peers cannot have.
-        options.deterministic ? "max,-smap,-rdrand,-rdseed,-erms,-fsrm" : machine.processor};
+    std::vector<std::string> arguments = {"qemu-system-x86_64",
+                                          "-machine",
+                                          machine.type + ",accel=tcg",
+                                          "-nodefaults",
+                                          "-display",
+                                          "none",
+                                          "-no-reboot",
+                                          "-serial",
+                                          "stdio",
+                                          "-chardev",
+                                          "socket,id=control,fd=" + std::to_string(control),
+                                          "-mon",
+                                          "chardev=control,mode=control",
+                                          "-m",
+                                          std::to_string(machine.memory >> 20U),
+                                          "-smp",
+                                          std::to_string(options.cpus),
+                                          "-cpu",
+                                          options.deterministic ? machine.deterministic_processor
+                                                                : machine.processor};
     if (options.deterministic) {
         arguments.insert(arguments.end(),
                          {"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"});
@@ -73,6 +84,7 @@ public:
         end_.status = wait_for_program(process_);
         while (control_.read()) { // why it ended may be queued behind a long answer
         }
+        read_channels();
         end_.shutdown_reason = control_.shutdown_reason();
         end_.halted = control_.halted();
         end_.said_goodbye = watch_.said_goodbye();
@@ -108,11 +120,14 @@ private:
         bool input_open = options_.watch_console;
         bool control_open = true;
         while (!stop_) {
-            std::array<pollfd, 4> waiting = {
-                {{.fd = output_.number(), .events = POLLIN, .revents = 0},
-                 {.fd = control_open ? control_.descriptor() : -1, .events = POLLIN, .revents = 0},
-                 {.fd = input_open && ready_for_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
-                 {.fd = signals_.number(), .events = POLLIN, .revents = 0}}};
+            std::vector<pollfd> waiting = {
+                {.fd = output_.number(), .events = POLLIN, .revents = 0},
+                {.fd = control_open ? control_.descriptor() : -1, .events = POLLIN, .revents = 0},
+                {.fd = input_open && ready_for_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+                {.fd = signals_.number(), .events = POLLIN, .revents = 0}};
+            for (const SerialChannel* const channel : machine_.channels) {
+                waiting.push_back({.fd = channel->descriptor(), .events = POLLIN, .revents = 0});
+            }
             if (poll(waiting.data(), waiting.size(), milliseconds_to_wait(input_open)) < 0 &&
                 errno != EINTR) {
                 throw InputError("poll: " + std::generic_category().message(errno));
@@ -132,7 +147,14 @@ private:
                 show(filter_ == nullptr ? "" : filter_->release());
                 return;
             }
+            read_channels();
             look_at_clock();
+        }
+    }
+
+    void read_channels() {
+        for (SerialChannel* const channel : machine_.channels) {
+            channel->read();
         }
     }
 
@@ -180,7 +202,7 @@ private:
         }
         if (ending()) {
             ending_since_ = ending_since_.value_or(now);
-            stop_ = stop_ || now - *ending_since_ > ends_within;
+            stop_ = stop_ || now - *ending_since_ > machine_.ends_within;
         } else {
             ending_since_.reset();
         }

@@ -3,6 +3,7 @@
 
 #include "toolchain/run/console.hpp"
 #include "toolchain/run/run.hpp"
+#include "toolchain/run/serial_channel.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -37,10 +38,16 @@ public:
 struct MachineOptions {
     std::vector<std::string> qemu; // arguments beside those that every machine gets
     std::string directory;         // where QEMU runs; empty: this one
+    std::string type = "pc";
     std::string processor = "max";
+    // Where runs are compared, without rep string instructions whose every iteration counts as an
+    // instruction; random numbers of the host; and SMAP, which Xen's peers cannot have.
+    std::string deterministic_processor = "max,-smap,-rdrand,-rdseed,-erms,-fsrm";
     std::uint64_t memory = 0;
     std::size_t keys_at_once = 256; // to the serial line
     std::chrono::milliseconds keys_every{0};
+    std::chrono::milliseconds ends_within{3000}; // once it was said to end
+    std::vector<SerialChannel*> channels;        // that are read meanwhile
 };
 
 struct MachineEnd {

@@ -7,6 +7,7 @@
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/run/bare.hpp"
 #include "toolchain/run/kvm.hpp"
+#include "toolchain/run/nested_kvm.hpp"
 #include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/xen.hpp"
 
@@ -30,6 +31,10 @@ struct Place {
 constexpr Place bare = {
     .name = "bare", .description = "a PC under QEMU, TCG", .has_vmm = false, .run = run_bare};
 constexpr Place kvm = {.name = "kvm", .description = "the host's KVM", .has_vmm = true, .run = run_kvm};
+constexpr Place nested_kvm = {.name = "kvm-nested",
+                              .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
+                              .has_vmm = true,
+                              .run = run_nested_kvm};
 constexpr Place xen = {.name = "xen",
                        .description = "Xen on a PC under QEMU, TCG; the first domain",
                        .has_vmm = true,
@@ -43,7 +48,7 @@ const Place& place_of(const std::string& name) {
     if (name == "auto") {
         return bare;
     }
-    for (const Place* place : {&bare, &kvm, &xen, &xen_domu}) {
+    for (const Place* place : {&bare, &kvm, &nested_kvm, &xen, &xen_domu}) {
         if (name == place->name) {
             return *place;
         }

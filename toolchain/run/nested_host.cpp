@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/nested_host.hpp"
+
+#include "toolchain/host/tree.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/debian_packages.hpp"
+#include "toolchain/run/initramfs.hpp"
+#include "toolchain/run/loaded_libraries.hpp"
+#include "toolchain/run/nested_command.hpp"
+
+#include <filesystem>
+
+namespace previrt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+const DebianPackages& packages() {
+    static const DebianPackages list{.names = {"busybox-static"}, .dependencies_of = {"linux-image-amd64"}};
+    return list;
+}
+
+constexpr const char* module_places[] = {"virt/lib/", "drivers/crypto/ccp/", "arch/x86/kvm/",
+                                         "arch/x86/kvm/"};
+constexpr const char* modules[] = {"irqbypass.ko", "ccp.ko", "kvm.ko", "kvm-amd.ko"};
+constexpr const char* applets[] = {"cat",   "dd",     "insmod", "mkdir", "mkfifo", "mknod",
+                                   "mount", "reboot", "sed",    "sh",    "stty"};
+
+// Where nested-init is and what it uses.
+std::string here(const std::string& name) {
+    return "/.previrt-nested/" + name;
+}
+
+std::string find_beginning(const std::string& directory, const std::string& beginning) {
+    if (fs::is_directory(directory)) {
+        for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+            if (entry.path().filename().string().starts_with(beginning)) {
+                return entry.path().string();
+            }
+        }
+    }
+    throw InputError("Debian's packages have changed: no " + directory + "/" + beginning + "...");
+}
+
+// Of the kernel's package, which has 400 MB, only what is needed.
+void take_files(const std::string& root, const std::string& directory) {
+    fs::copy_file(find_beginning(root + "/bin", "busybox"), directory + "/busybox");
+    fs::copy_file(find_beginning(root + "/boot", "vmlinuz-"), directory + "/vmlinuz");
+    const std::string kernel = find_beginning(root + "/lib/modules", "") + "/kernel/";
+    for (std::size_t i = 0; i < std::size(modules); ++i) {
+        fs::copy_file(find_beginning(kernel + module_places[i], modules[i]), directory + "/" + modules[i]);
+    }
+    fs::remove_all(root);
+}
+
+void add_userland(Initramfs& initramfs, const NestedHost& host) {
+    initramfs.add_file(here("init"), read_file(in_source_tree("toolchain/run/nested-init")), true);
+    initramfs.add_file(here("bin/busybox"), read_file(host.directory + "/busybox"), true);
+    for (const char* const applet : applets) {
+        initramfs.add_link(here("bin/") + applet, "busybox");
+    }
+    for (const char* const module : modules) {
+        initramfs.add_file(here(module), read_file(host.directory + "/" + module), false);
+    }
+}
+
+void add_previrt(Initramfs& initramfs) {
+    initramfs.add_file_of_host(this_program());
+    for (const std::string& library : loaded_libraries()) {
+        initramfs.add_file_of_host(library);
+    }
+    for (const fs::directory_entry& backend : fs::directory_iterator(PREVIRT_BACKENDS)) {
+        for (const fs::directory_entry& file : fs::directory_iterator(backend)) {
+            if (file.is_regular_file() && file.path().filename().string().starts_with("previrt-")) {
+                initramfs.add_file_of_host(file.path().string());
+            }
+        }
+    }
+}
+
+} // namespace
+
+NestedHost prepare_nested_host() {
+    return {.directory = cached_directory("kvm-nested", packages().list(), [](const std::string& partial) {
+                unpack_debian_packages(packages(), partial + "/packages");
+                take_files(partial + "/packages", partial);
+            })};
+}
+
+std::string nested_host_command_line(bool verbose) {
+    return "console=ttyS2 panic=-1 nokaslr mitigations=off rdinit=" + here("init") +
+           (verbose ? " loglevel=7" : " quiet");
+}
+
+std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const RunOptions& options,
+                                                bool person) {
+    Initramfs initramfs;
+    add_userland(initramfs, host);
+    add_previrt(initramfs);
+
+    RunOptions nested = options;
+    nested.stats = options.stats.empty() ? "" : here("stats");
+    for (std::string* const file : {&nested.kernel, &nested.initrd}) {
+        if (!file->empty()) {
+            *file = fs::canonical(*file).string();
+            initramfs.add_file_of_host(*file);
+        }
+    }
+    const std::string command = nested_command(this_program(), loaded_libraries(), nested);
+    initramfs.add_file(here("command"), std::vector<std::uint8_t>(command.begin(), command.end()), false);
+    if (person) {
+        initramfs.add_file(here("person"), {}, false);
+    }
+    return std::move(initramfs).finish();
+}
+
+// Its initramfs is there twice when it starts: packed and unpacked.
+std::uint64_t nested_host_memory(std::uint64_t initramfs_bytes, std::uint64_t guest) {
+    return (guest + (2 * initramfs_bytes) + (256 * mib) + mib - 1) / mib * mib;
+}
+
+} // namespace previrt

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/nested_kvm.hpp"
+
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/machine.hpp"
+#include "toolchain/run/nested_console.hpp"
+#include "toolchain/run/nested_host.hpp"
+#include "toolchain/run/temporary_directory.hpp"
+
+#include <iostream>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+// QEMU's EPYC without what it would say that it cannot do.
+constexpr const char* processor = "EPYC,-rdseed,-sha-ni,-fxsr-opt,-misalignsse,-3dnowprefetch,-osvw,"
+                                  "-topoext,-nrip-save,-xsavec";
+
+// Once the guest has ended, or should have: the previrt in the machine judges, and its limits are shorter.
+constexpr std::chrono::seconds reports_within{60};
+
+MachineOptions machine_for(const RunOptions& options, const std::string& directory, const NestedHost& host,
+                           std::uint64_t initramfs_bytes) {
+    MachineOptions machine;
+    machine.directory = directory;
+    machine.type = "q35";
+    machine.processor = processor;
+    machine.deterministic_processor = processor;
+    machine.memory = nested_host_memory(initramfs_bytes, options.memory);
+    machine.ends_within = reports_within;
+    machine.qemu = {
+        "-serial",     "file:report", "-serial",   "file:log", "-kernel",
+        host.kernel(), "-initrd",     "initramfs", "-append",  nested_host_command_line(options.verbose)};
+    if (options.deterministic) {
+        machine.qemu.insert(machine.qemu.end(), {"-seed", "42"});
+    }
+    return machine;
+}
+
+RunStatus status_of(int status) {
+    for (const RunStatus known : {guest_ended, guest_failed, run_refused, run_timed_out}) {
+        if (status == known) {
+            return known;
+        }
+    }
+    std::cerr << "previrt: the previrt in the machine ended with status " << status << '\n';
+    return guest_failed;
+}
+
+RunStatus judge(const RunOptions& options, const NestedConsole& console, const MachineEnd& end) {
+    const NestedReport& report = console.report();
+    if (report.status()) {
+        if (!report.counters().empty()) {
+            write_text(options.stats, report.counters());
+        }
+        return status_of(*report.status());
+    }
+    if (const std::optional<RunStatus> decided = judge_guest(options, end)) {
+        return *decided;
+    }
+    if (!console.booted() && end.shutdown_reason.empty() && !console.began_too_late()) {
+        throw InputError("QEMU ended with status " + std::to_string(end.status) + " before Linux began");
+    }
+    console.say_why_it_failed(end.shutdown_reason);
+    return guest_failed;
+}
+
+} // namespace
+
+RunStatus run_nested_kvm(const RunOptions& options) {
+    const TemporaryDirectory directory;
+    const NestedHost host = prepare_nested_host();
+    const bool person = options.watch_console && isatty(STDIN_FILENO) != 0;
+    const std::vector<std::uint8_t> initramfs = make_nested_initramfs(host, options, person);
+    write_file(directory.path() + "/initramfs", initramfs);
+
+    NestedConsole console(options);
+    SerialChannel report(directory.path() + "/report",
+                         [&](std::string_view text) { console.read_report(text); });
+    SerialChannel log(directory.path() + "/log", [&](std::string_view text) { console.read_log(text); });
+    MachineOptions machine = machine_for(options, directory.path(), host, initramfs.size());
+    machine.channels = {&report, &log};
+    RunOptions outer = options;
+    if (options.timeout > 0) {
+        outer.timeout += std::chrono::duration<double>(NestedConsole::begins_within + reports_within).count();
+    }
+    const MachineEnd end = run_machine(outer, machine, &console);
+    return judge(options, console, end);
+}
+
+} // namespace previrt
