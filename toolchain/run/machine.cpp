@@ -36,31 +36,19 @@ double seconds(std::chrono::duration<double> duration) {
 }
 
 std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& machine, int control) {
-    std::vector<std::string> arguments = {"qemu-system-x86_64",
-                                          "-machine",
-                                          machine.type + ",accel=tcg",
-                                          "-nodefaults",
-                                          "-display",
-                                          "none",
-                                          "-no-reboot",
-                                          "-serial",
-                                          "stdio",
-                                          "-chardev",
-                                          "socket,id=control,fd=" + std::to_string(control),
-                                          "-mon",
-                                          "chardev=control,mode=control",
-                                          "-m",
-                                          std::to_string(machine.memory >> 20U),
-                                          "-smp",
-                                          std::to_string(options.cpus),
-                                          "-cpu",
-                                          options.deterministic ? machine.deterministic_processor
-                                                                : machine.processor};
+    std::vector<std::string> arguments = {"qemu-system-x86_64", "-nodefaults", "-no-reboot"};
+    const auto add = [&](const std::vector<std::string>& more) {
+        arguments.insert(arguments.end(), more.begin(), more.end());
+    };
+    add({"-display", "none", "-serial", "stdio", "-chardev",
+         "socket,id=control,fd=" + std::to_string(control), "-mon", "chardev=control,mode=control",
+         "-machine", machine.type + ",accel=tcg", "-smp", std::to_string(options.cpus)});
+    add({"-m", std::to_string(machine.memory >> 20U), "-cpu",
+         options.deterministic ? machine.deterministic_processor : machine.processor});
     if (options.deterministic) {
-        arguments.insert(arguments.end(),
-                         {"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"});
+        add({"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"});
     }
-    arguments.insert(arguments.end(), machine.qemu.begin(), machine.qemu.end());
+    add(machine.qemu);
     return arguments;
 }
 
@@ -84,7 +72,7 @@ public:
         end_.status = wait_for_program(process_);
         while (control_.read()) { // why it ended may be queued behind a long answer
         }
-        read_channels();
+        std::ranges::for_each(machine_.channels, &SerialChannel::read);
         end_.shutdown_reason = control_.shutdown_reason();
         end_.halted = control_.halted();
         end_.said_goodbye = watch_.said_goodbye();
@@ -147,14 +135,8 @@ private:
                 show(filter_ == nullptr ? "" : filter_->release());
                 return;
             }
-            read_channels();
+            std::ranges::for_each(machine_.channels, &SerialChannel::read);
             look_at_clock();
-        }
-    }
-
-    void read_channels() {
-        for (SerialChannel* const channel : machine_.channels) {
-            channel->read();
         }
     }
 

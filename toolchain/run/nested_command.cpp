@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 namespace previrt {
@@ -34,8 +35,8 @@ std::string directories_of(const std::vector<std::string>& files) {
 
 std::string number(double value) {
     std::ostringstream text;
-    text.precision(15);
-    text << std::fixed << value;
+    text.precision(std::numeric_limits<double>::max_digits10);
+    text << value;
     return text.str();
 }
 
@@ -43,10 +44,12 @@ std::string number(double value) {
 
 std::string nested_command(const std::string& program, const std::vector<std::string>& libraries,
                            const RunOptions& options) {
-    std::vector<std::string> words = {program,    "run",         "--on",
-                                      "kvm",      "--memory",    std::to_string(options.memory),
-                                      "--append", options.append};
+    std::vector<std::string> words = {program, "run",      "--on",
+                                      "kvm",   "--memory", std::to_string(options.memory)};
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+    if (!options.append.empty()) {
+        add({"--append=" + options.append}); // which may begin with a dash
+    }
     if (!options.initrd.empty()) {
         add({"--initrd", options.initrd});
     }

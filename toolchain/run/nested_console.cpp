@@ -23,7 +23,7 @@ NestedConsole::NestedConsole(const RunOptions& options)
 
 // We have said ourselves which kernel it is.
 void NestedConsole::show(std::string_view line) const {
-    if (line.find(" (sha256 ") == std::string_view::npos) {
+    if (!line.starts_with("previrt: ") || line.find(" (sha256 ") == std::string_view::npos) {
         print_line(line);
     }
 }
@@ -49,15 +49,19 @@ bool NestedConsole::began_too_late() const {
     return !report_.begun() && std::chrono::steady_clock::now() - start_ > begins_within;
 }
 
-void NestedConsole::say_why_it_failed(const std::string& shutdown_reason) const {
+bool NestedConsole::say_why_it_failed() const {
     if (began_too_late()) {
-        std::cerr << "previrt: the Linux with KVM was not there within " << begins_within.count() << " s\n";
-    } else if (!watch_.panic().empty()) {
-        std::cerr << "previrt: the Linux with KVM failed: " << watch_.panic() << '\n';
-    } else {
-        std::cerr << "previrt: the machine with KVM ended before the previrt in it (QEMU: "
-                  << (shutdown_reason.empty() ? "stopped" : shutdown_reason) << ")\n";
+        std::cerr << "previrt: there was no Linux with KVM within " << begins_within.count() << " s\n";
+        return true;
     }
+    if (!watch_.panic().empty()) {
+        std::cerr << "previrt: the Linux with KVM failed: " << watch_.panic() << '\n';
+        return true;
+    }
+    return false;
+}
+
+void NestedConsole::print_log() const {
     if (!options_.verbose && !lines_.empty()) {
         std::cerr << "previrt: its last lines:\n";
         for (const std::string& line : lines_) {

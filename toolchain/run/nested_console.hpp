@@ -32,13 +32,15 @@ public:
     void read_log(std::string_view text);
 
     [[nodiscard]] const NestedReport& report() const { return report_; }
-    // Linux was there.
-    [[nodiscard]] bool booted() const { return !lines_.empty(); }
-    [[nodiscard]] bool began_too_late() const;
-    // Why previrt's status did not come back; `shutdown_reason` is QEMU's.
-    void say_why_it_failed(const std::string& shutdown_reason) const;
+    // Somebody did, the guest apart.
+    [[nodiscard]] bool spoke() const { return report_.begun() || !lines_.empty(); }
+    // Why previrt's status did not come back, where that is known here; else false.
+    [[nodiscard]] bool say_why_it_failed() const;
+    // The end of what Linux said, if that was not shown at once.
+    void print_log() const;
 
 private:
+    [[nodiscard]] bool began_too_late() const;
     void show(std::string_view line) const;
 
     const RunOptions& options_;

@@ -25,9 +25,9 @@ const DebianPackages& packages() {
     return list;
 }
 
-constexpr const char* module_places[] = {"virt/lib/", "drivers/crypto/ccp/", "arch/x86/kvm/",
-                                         "arch/x86/kvm/"};
-constexpr const char* modules[] = {"irqbypass.ko", "ccp.ko", "kvm.ko", "kvm-amd.ko"};
+// In the order in which nested-init inserts them.
+constexpr const char* modules[] = {"virt/lib/irqbypass.ko", "drivers/crypto/ccp/ccp.ko",
+                                   "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko"};
 constexpr const char* applets[] = {"cat",   "dd",     "insmod", "mkdir", "mkfifo", "mknod",
                                    "mount", "reboot", "sed",    "sh",    "stty"};
 
@@ -36,24 +36,36 @@ std::string here(const std::string& name) {
     return "/.previrt-nested/" + name;
 }
 
-std::string find_beginning(const std::string& directory, const std::string& beginning) {
+std::string name_of(const std::string& path) {
+    return fs::path(path).filename().string();
+}
+
+// The only file or directory there whose name begins so: the rest is the kernel's version.
+std::string find(const std::string& directory, const std::string& beginning) {
     if (fs::is_directory(directory)) {
         for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-            if (entry.path().filename().string().starts_with(beginning)) {
+            if (name_of(entry.path().string()).starts_with(beginning)) {
                 return entry.path().string();
             }
         }
     }
-    throw InputError("Debian's packages have changed: no " + directory + "/" + beginning + "...");
+    return directory + "/" + beginning;
+}
+
+void take(const std::string& file, const std::string& directory, const std::string& name) {
+    if (!fs::is_regular_file(file)) {
+        throw InputError("Debian's packages have changed: no " + file);
+    }
+    fs::rename(file, directory + "/" + name);
 }
 
 // Of the kernel's package, which has 400 MB, only what is needed.
 void take_files(const std::string& root, const std::string& directory) {
-    fs::copy_file(find_beginning(root + "/bin", "busybox"), directory + "/busybox");
-    fs::copy_file(find_beginning(root + "/boot", "vmlinuz-"), directory + "/vmlinuz");
-    const std::string kernel = find_beginning(root + "/lib/modules", "") + "/kernel/";
-    for (std::size_t i = 0; i < std::size(modules); ++i) {
-        fs::copy_file(find_beginning(kernel + module_places[i], modules[i]), directory + "/" + modules[i]);
+    take(root + "/bin/busybox", directory, "busybox");
+    take(find(root + "/boot", "vmlinuz-"), directory, "vmlinuz");
+    const std::string kernel = find(root + "/lib/modules", "") + "/kernel/";
+    for (const char* const module : modules) {
+        take(kernel + module, directory, name_of(module));
     }
     fs::remove_all(root);
 }
@@ -65,10 +77,12 @@ void add_userland(Initramfs& initramfs, const NestedHost& host) {
         initramfs.add_link(here("bin/") + applet, "busybox");
     }
     for (const char* const module : modules) {
-        initramfs.add_file(here(module), read_file(host.directory + "/" + module), false);
+        const std::string name = name_of(module);
+        initramfs.add_file(here(name), read_file(host.directory + "/" + name), false);
     }
 }
 
+// With the VMMs that it may want.
 void add_previrt(Initramfs& initramfs) {
     initramfs.add_file_of_host(this_program());
     for (const std::string& library : loaded_libraries()) {
@@ -76,7 +90,7 @@ void add_previrt(Initramfs& initramfs) {
     }
     for (const fs::directory_entry& backend : fs::directory_iterator(PREVIRT_BACKENDS)) {
         for (const fs::directory_entry& file : fs::directory_iterator(backend)) {
-            if (file.is_regular_file() && file.path().filename().string().starts_with("previrt-")) {
+            if (file.is_regular_file() && name_of(file.path().string()).starts_with("previrt-")) {
                 initramfs.add_file_of_host(file.path().string());
             }
         }

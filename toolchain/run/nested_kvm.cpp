@@ -8,6 +8,7 @@
 #include "toolchain/run/nested_host.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
@@ -61,10 +62,15 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
     if (const std::optional<RunStatus> decided = judge_guest(options, end)) {
         return *decided;
     }
-    if (!console.booted() && end.shutdown_reason.empty() && !console.began_too_late()) {
-        throw InputError("QEMU ended with status " + std::to_string(end.status) + " before Linux began");
+    if (!console.say_why_it_failed()) {
+        const std::string how = end.shutdown_reason.empty() ? "with status " + std::to_string(end.status)
+                                                            : "for reason " + end.shutdown_reason;
+        if (!console.spoke()) {
+            throw InputError("QEMU ended " + how + " before there was a Linux with KVM");
+        }
+        std::cerr << "previrt: QEMU ended " << how << ", and the previrt in its machine had not\n";
     }
-    console.say_why_it_failed(end.shutdown_reason);
+    console.print_log();
     return guest_failed;
 }
 
@@ -74,14 +80,15 @@ RunStatus run_nested_kvm(const RunOptions& options) {
     const TemporaryDirectory directory;
     const NestedHost host = prepare_nested_host();
     const bool person = options.watch_console && isatty(STDIN_FILENO) != 0;
-    const std::vector<std::uint8_t> initramfs = make_nested_initramfs(host, options, person);
-    write_file(directory.path() + "/initramfs", initramfs);
+    const std::string initramfs = directory.path() + "/initramfs";
+    write_file(initramfs, make_nested_initramfs(host, options, person));
 
     NestedConsole console(options);
     SerialChannel report(directory.path() + "/report",
                          [&](std::string_view text) { console.read_report(text); });
     SerialChannel log(directory.path() + "/log", [&](std::string_view text) { console.read_log(text); });
-    MachineOptions machine = machine_for(options, directory.path(), host, initramfs.size());
+    MachineOptions machine =
+        machine_for(options, directory.path(), host, std::filesystem::file_size(initramfs));
     machine.channels = {&report, &log};
     RunOptions outer = options;
     if (options.timeout > 0) {
