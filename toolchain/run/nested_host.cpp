@@ -2,6 +2,7 @@
 #include "toolchain/run/nested_host.hpp"
 
 #include "toolchain/host/tree.hpp"
+#include "toolchain/image/bzimage.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/cached_directory.hpp"
@@ -62,7 +63,8 @@ void take(const std::string& file, const std::string& directory, const std::stri
 // Of the kernel's package, which has 400 MB, only what is needed.
 void take_files(const std::string& root, const std::string& directory) {
     take(root + "/bin/busybox", directory, "busybox");
-    take(find(root + "/boot", "vmlinuz-"), directory, "vmlinuz");
+    // Emulated, it would take seconds to unpack itself.
+    write_file(directory + "/vmlinux", unpack_bzimage(read_file(find(root + "/boot", "vmlinuz-"))).kernel);
     const std::string kernel = find(root + "/lib/modules", "") + "/kernel/";
     for (const char* const module : modules) {
         take(kernel + module, directory, name_of(module));
@@ -100,7 +102,7 @@ void add_previrt(Initramfs& initramfs) {
 } // namespace
 
 NestedHost prepare_nested_host() {
-    return {.directory = cached_directory("kvm-nested", packages().list(), [](const std::string& partial) {
+    return {.directory = cached_directory("nested-host", packages().list(), [](const std::string& partial) {
                 unpack_debian_packages(packages(), partial + "/packages");
                 take_files(partial + "/packages", partial);
             })};

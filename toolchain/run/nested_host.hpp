@@ -13,7 +13,8 @@ namespace previrt {
 struct NestedHost {
     std::string directory;
 
-    [[nodiscard]] std::string kernel() const { return directory + "/vmlinuz"; }
+    // An ELF file.
+    [[nodiscard]] std::string kernel() const { return directory + "/vmlinux"; }
 };
 
 // Downloaded on first use and kept in the cache. Throws InputError.
