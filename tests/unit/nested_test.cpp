@@ -72,7 +72,7 @@ TEST(Initramfs, HasEveryDirectoryAndEachFileOnce) {
                           " && cat usr/lib/one usr/lib/deep/link top")
                   .output,
               "a\na\na\n");
-    EXPECT_THROW(initramfs.add_file_of_host("/no/such/file"), InputError);
+    EXPECT_THROW(Initramfs().add_file_of_host("/no/such/file"), InputError);
 }
 
 TEST(LoadedLibraries, AreAllThatTheLoaderNames) {

@@ -13,8 +13,8 @@ std::string Initramfs::make_place(const std::string& name) {
             archive_.add_directory(directory);
         }
     }
-    std::string place = name.substr(1);
-    return names_.insert(place).second ? place : std::string();
+    const std::string place = name.substr(1);
+    return names_.insert(place).second ? place : "";
 }
 
 void Initramfs::add_file(const std::string& name, std::span<const std::uint8_t> contents, bool executable) {

@@ -16,17 +16,16 @@ void print_line(std::string_view text) {
     std::cerr << text << (isatty(STDIN_FILENO) != 0 ? "\r\n" : "\n");
 }
 
-} // namespace
-
-NestedConsole::NestedConsole(const RunOptions& options)
-    : options_(options), report_([this](std::string_view text) { show(text); }) {}
-
 // We have said ourselves which kernel it is.
-void NestedConsole::show(std::string_view line) const {
-    if (!line.starts_with("previrt: ") || line.find(" (sha256 ") == std::string_view::npos) {
-        print_line(line);
+void pass_on(std::string_view message) {
+    if (!message.starts_with("previrt: ") || message.find(" (sha256 ") == std::string_view::npos) {
+        print_line(message);
     }
 }
+
+} // namespace
+
+NestedConsole::NestedConsole(const RunOptions& options) : options_(options), report_(pass_on) {}
 
 void NestedConsole::read_log(std::string_view text) {
     watch_.read(text);

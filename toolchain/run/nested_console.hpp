@@ -41,7 +41,6 @@ public:
 
 private:
     [[nodiscard]] bool began_too_late() const;
-    void show(std::string_view line) const;
 
     const RunOptions& options_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <unistd.h>
 
 namespace previrt {
@@ -53,11 +54,11 @@ RunStatus status_of(int status) {
 
 RunStatus judge(const RunOptions& options, const NestedConsole& console, const MachineEnd& end) {
     const NestedReport& report = console.report();
-    if (report.status()) {
+    if (const std::optional<int> status = report.status()) {
         if (!report.counters().empty()) {
             write_text(options.stats, report.counters());
         }
-        return status_of(*report.status());
+        return status_of(*status);
     }
     if (const std::optional<RunStatus> decided = judge_guest(options, end)) {
         return *decided;
