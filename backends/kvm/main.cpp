@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/domain.hpp"
-#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/guest_start.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/site_list.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
 #include "frontends/x86/entries.hpp"
-#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/guest_start.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "frontends/x86/exceptions.hpp"
-#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/announced_sites.hpp"
+
 #include "frontends/x86/page_walk.hpp"
-#include "frontends/x86/sites.hpp"
+#include "frontends/x86/physical_memory.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -14,22 +14,25 @@ namespace {
 
 constexpr std::size_t longest_site = 30; // that a record can describe
 
-bool read_site(std::uint64_t table, std::uint64_t index, Site& site, std::uint8_t (&code)[longest_site]) {
-    const std::uint64_t place = table + (index * sizeof(SiteRecord));
-    if (!read_guest(place, site.record)) {
-        return false;
+void peek(std::uint64_t address, void* to, std::size_t bytes) {
+    if (peek_guest(address, static_cast<std::uint8_t*>(to), bytes, Privilege::supervisor) != bytes) {
+        stop_guest("an announced site or its record is not in memory, at", address);
     }
+}
+
+Site read_site(std::uint64_t table, std::uint64_t index, std::uint8_t (&code)[longest_site]) {
+    Site site{};
+    const std::uint64_t place = table + (index * sizeof(SiteRecord));
+    peek(place, &site.record, sizeof(site.record));
     site.address = place + static_cast<std::uint64_t>(std::int64_t{site.record.site});
     const std::size_t length = site.record.site_length();
-    if (peek_guest(site.address, code, length, Privilege::supervisor) != length) {
-        stop_guest("an announced site is not in memory, at", site.address);
-    }
+    peek(site.address, code, length);
     const Text text{.address = site.address, .bytes = {code, length}};
     const RecordCheck check = check_records({&site, 1}, {&text, 1});
     if (check.fault != RecordFault::none) {
         stop_guest("a record of a module, for the site at", site.address, describe(check.fault));
     }
-    return true;
+    return site;
 }
 
 // Whatever the guest's page tables say of writing: a module's text may be read-only already.
@@ -57,11 +60,8 @@ void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
         std::uint64_t previous = 0;
         std::uint64_t previous_end = 0;
         for (std::uint64_t index = 0; index < count; ++index) {
-            Site site{};
             std::uint8_t code[longest_site];
-            if (!read_site(table, index, site, code)) {
-                return;
-            }
+            const Site site = read_site(table, index, code);
             // The records of each section ascend.
             if (site.address >= previous && site.address < previous_end) {
                 stop_guest("a record of a module, for the site at", site.address,

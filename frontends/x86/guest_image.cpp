@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/guest_image.hpp"
 
-#include "frontends/x86/descriptors.hpp"
-#include "frontends/x86/guest_memory.hpp"
 #include "frontends/x86/kernel_elf.hpp"
+#include "frontends/x86/kernel_sites.hpp"
 #include "frontends/x86/machine.hpp"
 #include "frontends/x86/page_entry.hpp"
-#include "frontends/x86/segment_registers.hpp"
-#include "frontends/x86/shadow_tables.hpp"
-#include "frontends/x86/sites.hpp"
+#include "frontends/x86/physical_memory.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/package.hpp"
-#include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
-#include "inplace-vmm/vcpu.hpp"
 
 #include <cstring>
 
@@ -38,6 +33,7 @@ constexpr std::uint64_t identity_bytes = std::uint64_t{1} << 30U;
 std::uint64_t kernel_address;
 std::uint64_t kernel_bytes;
 std::uint64_t link_delta; // link address - physical address
+Bytes kernel_file;        // in the package
 
 std::uint8_t* ram_at(std::uint64_t address, std::uint64_t bytes, const char* what) {
     std::uint8_t* const memory = physical_memory(address, bytes);
@@ -78,45 +74,6 @@ void load_segments(const KernelElf& elf) {
     }
     kernel_address = first;
     kernel_bytes = end - first;
-}
-
-// The kernel's records, checked as a whole against its file, then applied to what was loaded.
-void rewrite_kernel(const KernelElf& elf) {
-    static Site sites[16384];
-    static Text text[64];
-    const std::size_t text_count = elf.code_sections(text);
-    const Bytes table = elf.section("previrt_sites").bytes;
-    const std::uint64_t table_address = elf.section("previrt_sites").address;
-    const std::size_t count = table.size() / sizeof(SiteRecord);
-    if (table.size() % sizeof(SiteRecord) != 0 || count == 0 || count > sizeof(sites) / sizeof(sites[0])) {
-        stop_guest("the kernel has no records, or too many; records:", count);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        std::memcpy(&sites[i].record, table.data() + (i * sizeof(SiteRecord)), sizeof(SiteRecord));
-        sites[i].address = table_address + (i * sizeof(SiteRecord)) +
-                           static_cast<std::uint64_t>(std::int64_t{sites[i].record.site});
-    }
-    const RecordCheck check = check_records({sites, count}, {text, text_count});
-    if (check.fault != RecordFault::none) {
-        stop_guest("a record of the kernel, for the site at", sites[check.index].address,
-                   describe(check.fault));
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t physical = elf.physical_of(sites[i].address);
-        const std::size_t length = sites[i].record.site_length();
-        const std::uint8_t* const code = ram_at(physical, length, "a site outside the kernel, at");
-        KnownSite known{.address = sites[i].address, .record = sites[i].record, .bytes = {}};
-        std::memcpy(known.bytes, code, length < sizeof(known.bytes) ? length : sizeof(known.bytes));
-        if (!add_site(known)) {
-            stop_guest("too many sites");
-        }
-    }
-    // A site's replacement may depend on those that follow it.
-    for (const KnownSite& site : known_sites()) {
-        const std::size_t length = site.record.site_length();
-        rewrite_site(site, {physical_memory(elf.physical_of(site.address), length), length},
-                     elf.is_copied(site.address) ? Placement::copied : Placement::fixed);
-    }
 }
 
 // Linux's boot protocol, 64-bit entry: what it must find in boot_params.
@@ -199,43 +156,16 @@ void write_page_tables() {
     }
 }
 
-void write_descriptors() {
+std::uint16_t write_descriptors() {
     constexpr std::uint64_t descriptors[] = {0, 0, 0x00af9b000000ffff, 0x00cf93000000ffff};
     std::memcpy(ram_at(descriptors_at, sizeof(descriptors), "no low memory at"), descriptors,
                 sizeof(descriptors));
-    load_global_table(descriptors_at, sizeof(descriptors) - 1);
-}
-
-void start_vcpu(std::uint64_t entry) {
-    constexpr std::uint16_t code = 0x10;
-    constexpr std::uint16_t data = 0x18;
-    vcpu.cr0 = cr0_pe | cr0_et | cr0_pg;
-    vcpu.cr4 = cr4_pae;
-    vcpu.efer = efer_lme | efer_lma;
-    vcpu.cr3 = page_tables_at;
-    vcpu.debug[6] = 0xffff0ff0;
-    vcpu.debug[7] = 0x400;
-    vcpu.page_attributes = 0x0007040600070406;
-    vcpu.misc_enable = 1;
-    vcpu.xcr0 = 1;
-    vcpu.cs = code;
-    vcpu.ss = data;
-    vcpu.registers.rip = entry;
-    vcpu.registers.rflags = flag_reserved_one;
-    vcpu.registers.general[rsi] = boot_params_at;
-    vcpu.registers.general[rsp] = stack_top_at;
-    load_shadow_root();
-    write_descriptors();
-    vcpu.kernel_selector[segment_es] = data;
-    vcpu.kernel_selector[segment_ds] = data;
-    for (const unsigned segment : {segment_es, segment_ds, segment_fs, segment_gs}) {
-        backend::load_segment(segment, 0);
-    }
+    return sizeof(descriptors) - 1;
 }
 
 } // namespace
 
-void load_guest(std::span<const std::uint8_t> package) {
+BootState place_guest(std::span<const std::uint8_t> package) {
     PackageHeader header{};
     if (package.size() < sizeof(header)) {
         stop_guest("there is no package; bytes:", package.size());
@@ -247,28 +177,33 @@ void load_guest(std::span<const std::uint8_t> package) {
     }
     counters_are_wanted = (header.flags & package_print_counters) != 0;
     package = package.first(header.bytes);
-    const KernelElf elf(part_of(package, header.kernel, "the kernel lies outside the package, at"));
+    kernel_file = part_of(package, header.kernel, "the kernel lies outside the package, at");
+    const KernelElf elf(kernel_file);
     load_segments(elf);
-    rewrite_kernel(elf);
+    list_kernel_sites(elf);
     write_boot_params(part_of(package, header.setup_header, "the setup header lies outside the package, at"),
                       part_of(package, header.command_line, "the command line lies outside the package, at"),
                       part_of(package, header.initrd, "the initial RAM disk lies outside the package, at"));
     write_page_tables();
     pc.start(backend::epoch_seconds(), backend::guest_ram_bytes(), backend::now());
-    start_vcpu(elf.physical_entry());
+    return {.entry = elf.physical_entry(),
+            .stack_top = stack_top_at,
+            .boot_params = boot_params_at,
+            .root = page_tables_at,
+            .descriptors = descriptors_at,
+            .descriptors_limit = write_descriptors()};
+}
+
+void rewrite_kernel() {
+    rewrite_kernel_sites(KernelElf(kernel_file));
+}
+
+std::uint64_t kernel_link_delta() {
+    return link_delta;
 }
 
 std::uint64_t guest_link_address(std::uint64_t address) {
     return link_delta != 0 && address - kernel_address < kernel_bytes ? address + link_delta : address;
-}
-
-bool alias_is_wanted(std::uint64_t address) {
-    const std::uint64_t here = address + link_delta;
-    const bool in_vmm = here >= ~std::uint64_t{0} - large_page_bytes + 1;
-    if (link_delta == 0 || !in_vmm) {
-        return false;
-    }
-    return shadow_add_alias(address & ~(large_page_bytes - 1));
 }
 
 } // namespace previrt

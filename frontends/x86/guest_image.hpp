@@ -6,15 +6,27 @@
 
 namespace previrt {
 
-// Puts the packed kernel into the guest's RAM, rewritten, with what a boot loader leaves beside it, and sets
-// the Vcpu to its first instruction. A bad package is refused with a message.
-void load_guest(std::span<const std::uint8_t> package);
+// With what a kernel's first instruction finds the processor: 64-bit mode, and these guest-physical
+// addresses, mapped to themselves.
+struct BootState {
+    std::uint64_t entry;
+    std::uint64_t stack_top;
+    std::uint64_t boot_params;
+    std::uint64_t root;
+    std::uint64_t descriptors;
+    std::uint16_t descriptors_limit;
+
+    static constexpr std::uint16_t code_selector = 0x10;
+    static constexpr std::uint16_t data_selector = 0x18;
+};
+
+// Puts the packed kernel into the guest's RAM with what a boot loader leaves beside it, and makes its sites
+// known. A bad package is refused with a message.
+BootState place_guest(std::span<const std::uint8_t> package);
+void rewrite_kernel();
 
 // Linux first runs at physical addresses: the address that code at `address` was linked for.
 std::uint64_t guest_link_address(std::uint64_t address);
-
-// Code that runs at its physical address reaches the VMM that much lower: is this fault's address there, and
-// was the VMM mapped to it?
-bool alias_is_wanted(std::uint64_t address);
+std::uint64_t kernel_link_delta(); // link address - physical address
 
 } // namespace previrt

@@ -13,16 +13,7 @@
 
 namespace previrt {
 
-std::uint8_t* physical_memory(std::uint64_t address, std::uint64_t bytes) {
-    const std::uint64_t size = backend::guest_ram_bytes();
-    return address < size && bytes <= size - address ? backend::guest_ram() + address : nullptr;
-}
-
 namespace {
-
-std::size_t bytes_in_page(std::uint64_t address, std::size_t bytes) {
-    return std::min<std::size_t>(bytes, page_bytes - (address & (page_bytes - 1)));
-}
 
 std::uint8_t* page_memory(const PageWalk& walk, std::size_t bytes) {
     std::uint8_t* const memory = physical_memory(walk.physical, bytes);
@@ -151,21 +142,6 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
 bool may_write_guest(std::uint64_t address, std::size_t bytes, Privilege privilege) {
     PageWalk walks[2];
     return prepare(address, bytes, {.write = true, .user = privilege == Privilege::user}, walks);
-}
-
-std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege) {
-    std::size_t done = 0;
-    while (done < bytes && is_canonical(address + done)) {
-        const PageWalk walk = walk_page(address + done, {.user = privilege == Privilege::user});
-        const std::size_t part = bytes_in_page(address + done, bytes - done);
-        const std::uint8_t* const memory = walk.faults ? nullptr : physical_memory(walk.physical, part);
-        if (memory == nullptr) {
-            break;
-        }
-        std::memcpy(to + done, memory, part);
-        done += part;
-    }
-    return done;
 }
 
 } // namespace previrt

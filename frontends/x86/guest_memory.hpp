@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "frontends/x86/page_walk.hpp"
+#include "frontends/x86/physical_memory.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
 namespace previrt {
-
-// Guest-physical memory, nullptr unless all of it is RAM.
-std::uint8_t* physical_memory(std::uint64_t address, std::uint64_t bytes);
-
-enum class Privilege : std::uint8_t { supervisor, user };
 
 // Through the guest's page tables, as the processor would for it. False when that faults: the exception is
 // then raised for the guest (exceptions.hpp) and nothing was written.
@@ -22,8 +20,6 @@ void forget_translations();
 
 // Raises what write_guest would, and writes nothing.
 [[nodiscard]] bool may_write_guest(std::uint64_t address, std::size_t bytes, Privilege privilege);
-// As much as is mapped: no fault is raised.
-std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege);
 
 template <typename Value>
 [[nodiscard]] bool read_guest(std::uint64_t address, Value& value) {

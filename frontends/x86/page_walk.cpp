@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/page_walk.hpp"
 
-#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/physical_memory.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
+
+#include <cstring>
 
 namespace previrt {
 
@@ -90,6 +92,21 @@ void mark_accessed(PageWalk& walk, bool write) {
             *table_entry(walk.entry_address[level]) |= wanted;
         }
     }
+}
+
+std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege) {
+    std::size_t done = 0;
+    while (done < bytes && is_canonical(address + done)) {
+        const PageWalk walk = walk_page(address + done, {.user = privilege == Privilege::user});
+        const std::size_t part = bytes_in_page(address + done, bytes - done);
+        const std::uint8_t* const memory = walk.faults ? nullptr : physical_memory(walk.physical, part);
+        if (memory == nullptr) {
+            break;
+        }
+        std::memcpy(to + done, memory, part);
+        done += part;
+    }
+    return done;
 }
 
 } // namespace previrt

@@ -3,9 +3,13 @@
 
 #include "frontends/x86/page_entry.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace previrt {
+
+enum class Privilege : std::uint8_t { supervisor, user };
 
 struct Access {
     bool write = false;
@@ -31,5 +35,12 @@ PageWalk walk_page(std::uint64_t address, Access access);
 
 // Sets the accessed bits along the way, and the dirty bit for a write, as the processor does.
 void mark_accessed(PageWalk& walk, bool write);
+
+// As much as is mapped: no fault is raised.
+std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege);
+
+inline std::size_t bytes_in_page(std::uint64_t address, std::size_t bytes) {
+    return std::min<std::size_t>(bytes, page_bytes - (address & (page_bytes - 1)));
+}
 
 } // namespace previrt

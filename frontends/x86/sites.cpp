@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/sites.hpp"
 
+#include "frontends/x86/announced_sites.hpp"
 #include "frontends/x86/control_registers.hpp"
 #include "frontends/x86/cpuid.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
-#include "frontends/x86/machine.hpp"
+#include "frontends/x86/interrupts.hpp"
 #include "frontends/x86/msr.hpp"
 #include "frontends/x86/page_table_writes.hpp"
 #include "frontends/x86/ports.hpp"

@@ -9,7 +9,4 @@ namespace previrt {
 // and RIP is at the instruction.
 void execute_site(const Instruction& instruction);
 
-// Records and code of a module that is about to run.
-void take_announced_sites(std::uint64_t table, std::uint64_t bytes);
-
 } // namespace previrt

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/interrupts.hpp"
+
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/machine.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/package.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+bool interrupt_is_due() {
+    return vcpu.interrupt_flag && pc.pic.interrupt_requested();
+}
+
+void deliver_due_interrupt() {
+    const std::uint8_t vector = pc.pic.acknowledge();
+    record_event(Event::interrupt, vcpu.registers.rip, vector);
+    deliver_interrupt(vector);
+}
+
+void halt() {
+    if (!vcpu.interrupt_flag) {
+        end_guest(end_powered_off); // nothing can wake it
+    }
+    take_events();
+    while (!pc.pic.interrupt_requested()) {
+        backend::idle();
+        backend::take_events();
+        take_events();
+    }
+}
+
+} // namespace previrt
