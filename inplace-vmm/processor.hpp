@@ -34,10 +34,10 @@ inline std::uint64_t read_gs_base() {
 }
 
 // The upper 64 bits of a product's lower 96.
-inline std::uint64_t multiply_and_shift_32(std::uint64_t left, std::uint32_t right) {
+inline std::uint64_t multiply_and_shift_32(std::uint64_t left, std::uint64_t right) {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
-    asm("mulq %3" : "=a"(low), "=d"(high) : "a"(left), "r"(std::uint64_t{right}));
+    asm("mulq %3" : "=a"(low), "=d"(high) : "a"(left), "r"(right));
     return (high << 32U) | (low >> 32U);
 }
 

@@ -30,7 +30,7 @@ constexpr std::uint32_t divide_by_1 = 0xb;
 constexpr unsigned spurious = 0xff;
 
 std::uint64_t first_time_stamp;
-std::uint32_t nanoseconds_per_tick; // in 2^-32
+std::uint64_t nanoseconds_per_tick; // in 2^-32: more than 32 bits below 1 GHz
 std::uint64_t timer_when = ~std::uint64_t{0};
 
 void write_local_apic(std::uint64_t place, std::uint32_t value) {
@@ -48,7 +48,7 @@ void start_timer(std::uint64_t now) {
 
 void start_events() {
     constexpr std::uint64_t scale = std::uint64_t{1} << 32U;
-    nanoseconds_per_tick = static_cast<std::uint32_t>(scale * 1'000'000 / handover.time_stamp_khz);
+    nanoseconds_per_tick = scale * 1'000'000 / handover.time_stamp_khz;
     first_time_stamp = handover.epoch_time_stamp;
     write_local_apic(spurious_vector, software_enable | spurious);
     write_local_apic(timer_divide, divide_by_1);
