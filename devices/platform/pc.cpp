@@ -182,15 +182,38 @@ bool Pc::write_keyboard(std::uint16_t port, std::uint8_t value) {
 void Pc::advance(std::uint64_t now) {
     now = std::max(now, advanced_to);
     const std::uint64_t edges = pit.rising_edges(advanced_to, now);
-    advanced_to = now;
     if (edges > 0) {
         timer_edges += edges;
         lost_timer_edges += edges - (pic.pending(timer_irq) ? 0 : 1);
-        pic.set_line(timer_irq, false);
-        pic.set_line(timer_irq, true);
     }
-    set_timer_line(pit.output(0, now));
-    pic.set_line(rtc_irq, rtc.line(now));
+    const bool request_is_lost = !pit.output(0, now) && (edges > 0 || pic.pending(timer_irq));
+    lost_timer_edges += request_is_lost ? 1 : 0;
+    move_lines(pic, now, rtc.line(now));
+    advanced_to = now;
+}
+
+void Pc::move_lines(PicPair& to, std::uint64_t when, bool rtc_line) const {
+    if (pit.rising_edges(advanced_to, when) > 0) {
+        to.set_line(timer_irq, false);
+        to.set_line(timer_irq, true);
+    }
+    to.set_line(timer_irq, pit.output(0, when));
+    to.set_line(rtc_irq, rtc_line);
+}
+
+PicPair Pc::interrupts_at(std::uint64_t when) const {
+    PicPair then = pic;
+    Rtc clock = rtc;
+    move_lines(then, when, clock.line(when));
+    return then;
+}
+
+PicPair Pc::interrupts_after_input() const {
+    PicPair then = pic;
+    Uart16550 receiver = uart;
+    receiver.receive(0);
+    then.set_line(uart_irq, receiver.line());
+    return then;
 }
 
 // A request that is still waiting goes with the line.

@@ -50,6 +50,9 @@ struct Pc {
 
     // Brings the interrupt lines up to `now`.
     void advance(std::uint64_t now);
+    // What they would come to, where nothing else happens before: by time, by a character for the UART.
+    [[nodiscard]] PicPair interrupts_at(std::uint64_t when) const;
+    [[nodiscard]] PicPair interrupts_after_input() const;
     // After the far side of a device has changed it.
     void update_lines();
 
@@ -63,6 +66,7 @@ private:
     bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
     void set_timer_line(bool level);
+    void move_lines(PicPair& to, std::uint64_t when, bool rtc_line) const;
 };
 
 static_assert(std::is_trivially_copyable_v<Pc>);
