@@ -41,7 +41,6 @@ std::uint8_t* take_memory(std::uint64_t bytes);
 
 void start_domain();
 void start_isolation();
-void start_console();
 void start_events();
 void start_entries();
 void start_segments();

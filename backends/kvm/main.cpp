@@ -20,7 +20,6 @@ extern "C" {
 void kvm_start() {
     start_domain();
     start_isolation();
-    start_console();
     start_entries();
     start_segments();
     start_events();

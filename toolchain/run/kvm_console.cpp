@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace previrt {
 
@@ -29,12 +30,13 @@ double seconds(std::chrono::duration<double> duration) {
 
 } // namespace
 
-KvmConsole::KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::Ring& output,
-                       kvm::Ring& input, bool terminal)
-    : options_(options), events_(events), output_(output), input_(input), terminal_(terminal),
+KvmConsole::KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::ConsoleRing& output,
+                       kvm::ConsoleRing& input, std::function<void()> input_came)
+    : options_(options), events_(events), output_(output), input_(input), input_came_(std::move(input_came)),
       input_open_(options.watch_console) {}
 
-MachineEnd KvmConsole::relay(const Descriptor& ending_signals) {
+MachineEnd KvmConsole::relay(const Descriptor& ending_signals, bool terminal) {
+    terminal_ = terminal;
     begin_ = Clock::now();
     while (!stop_) {
         std::array<pollfd, 4> waiting = {
@@ -42,7 +44,8 @@ MachineEnd KvmConsole::relay(const Descriptor& ending_signals) {
              {.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
              {.fd = ending_signals.number(), .events = POLLIN, .revents = 0},
              {.fd = wants_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}}};
-        if (poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR) {
+        const int wait = output_.wait() ? milliseconds_to_wait() : 0;
+        if (poll(waiting.data(), waiting.size(), wait) < 0 && errno != EINTR) {
             throw InputError("poll: " + std::generic_category().message(errno));
         }
         if (waiting[0].revents != 0) {
@@ -132,7 +135,7 @@ void KvmConsole::send_keys() {
     const std::size_t sent = input_.write(keys_);
     if (sent != 0) {
         keys_.erase(0, sent);
-        eventfd_write(events_.input.number(), 1);
+        input_came_();
     }
 }
 

@@ -9,28 +9,28 @@
 #include "toolchain/run/vmm_console.hpp"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace previrt {
 
-// Events (eventfd) between a guest and its console.
+// Events (eventfd) for a console.
 struct KvmEvents {
     Descriptor output; // the guest's: something is in its ring, or it read what is in ours
-    Descriptor input;  // ours: something is in our ring
     Descriptor ended;  // the processor's: there is no guest any more
 };
 
 // A guest's console, on our standard input and output or wherever the options want it.
 class KvmConsole {
 public:
-    // `terminal`: standard input is one, and raw.
-    KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::Ring& output, kvm::Ring& input,
-               bool terminal);
+    // `input_came`: calls the guest to its ring.
+    KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::ConsoleRing& output,
+               kvm::ConsoleRing& input, std::function<void()> input_came);
 
-    // Until the guest has ended, or we have had enough.
-    MachineEnd relay(const Descriptor& ending_signals);
+    // Until the guest has ended, or we have had enough. `terminal`: standard input is one, and raw.
+    MachineEnd relay(const Descriptor& ending_signals, bool terminal);
 
     [[nodiscard]] const VmmConsole& vmm() const { return vmm_; }
     // The last of what the guest printed.
@@ -52,7 +52,8 @@ private:
     const KvmEvents& events_;
     RingReader output_;
     RingWriter input_;
-    bool terminal_;
+    std::function<void()> input_came_;
+    bool terminal_ = false;
     bool input_open_;
     bool stop_ = false;
     std::string keys_; // for which there was no room

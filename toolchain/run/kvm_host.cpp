@@ -56,6 +56,16 @@ int kvm_request(const Descriptor& descriptor, unsigned long request, const char*
     return result;
 }
 
+void add_kvm_memory(const Descriptor& machine, std::uint32_t slot, std::uint64_t physical,
+                    std::span<std::uint8_t> bytes) {
+    kvm_userspace_memory_region region{};
+    region.slot = slot;
+    region.guest_phys_addr = physical;
+    region.memory_size = bytes.size();
+    region.userspace_addr = reinterpret_cast<std::uintptr_t>(bytes.data());
+    kvm_request(machine, KVM_SET_USER_MEMORY_REGION, "KVM_SET_USER_MEMORY_REGION", &region);
+}
+
 std::string kvm_open_failure(const std::string& path, int error) {
     std::string remedy;
     switch (error) {

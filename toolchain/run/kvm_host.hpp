@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,17 @@ int kvm_request(const Descriptor& descriptor, unsigned long request, const char*
     return kvm_request(descriptor, request, name, reinterpret_cast<std::uintptr_t>(argument));
 }
 
+// Puts memory of ours where a virtual machine finds it.
+void add_kvm_memory(const Descriptor& machine, std::uint32_t slot, std::uint64_t physical,
+                    std::span<std::uint8_t> bytes);
+
 // A structure of KVM's that ends with an array, with room for some entries: all zero.
 template <typename Structure>
 class KvmList {
 public:
-    explicit KvmList(std::size_t entries)
-        : room_(((sizeof(Structure) + (entries * sizeof(Structure::entries[0]))) / sizeof(std::uint64_t)) +
-                1) {}
+    explicit KvmList(std::size_t entries) : KvmList(entries, sizeof(Structure::entries[0])) {}
+    KvmList(std::size_t entries, std::size_t entry_bytes)
+        : room_(((sizeof(Structure) + (entries * entry_bytes)) / sizeof(std::uint64_t)) + 1) {}
 
     [[nodiscard]] Structure* get() { return reinterpret_cast<Structure*>(room_.data()); }
     Structure* operator->() { return get(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/kvm-privileged/mailbox.hpp"
 #include "backends/kvm/handover.hpp"
 #include "toolchain/pack/load_segments.hpp"
 
@@ -10,19 +11,26 @@
 
 namespace previrt {
 
-// The in-place VMM for KVM, an ELF file that has been checked: its segments lie behind each other in the last
+// An in-place VMM for KVM, an ELF file that has been checked: its segments lie behind each other in the last
 // 2 MiB, before what the monitor puts there, and what its header names lies in them.
-struct KvmImage {
+struct VmmSegments {
     std::vector<std::uint8_t> file;
     std::vector<LoadSegment> segments; // by virtual address
-    kvm::ImageHeader header;
-    std::uint64_t bytes; // in memory, from image_address on; whole pages
+    std::uint64_t bytes;               // in memory, from image_address on; whole pages
 
     // From image_address on.
     [[nodiscard]] static std::uint64_t offset_of(const LoadSegment& segment);
 };
 
-// Throws InputError: the message begins with the path.
+struct KvmImage : VmmSegments {
+    kvm::ImageHeader header;
+};
+struct PrivilegedImage : VmmSegments {
+    kvm_privileged::ImageHeader header;
+};
+
+// Each throws InputError: the message begins with the path.
 KvmImage read_kvm_image(const std::string& path, std::vector<std::uint8_t> file);
+PrivilegedImage read_privileged_image(const std::string& path, std::vector<std::uint8_t> file);
 
 } // namespace previrt

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/kvm_layout.hpp"
 
+#include "backends/kvm-privileged/layout.hpp"
 #include "backends/kvm/layout.hpp"
+#include "devices/platform/pc.hpp"
 #include "toolchain/image/input_error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace previrt {
 
@@ -19,7 +22,8 @@ constexpr std::uint64_t table_reach = large_page * table_entries; // of a level-
 constexpr std::uint64_t map_reach = table_reach * table_entries;  // of the level-3 table
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-constexpr std::uint64_t entry_table = 0x67; // present, writable, user, accessed, dirty
+constexpr std::uint64_t entry_table = 0x63; // present, writable, accessed, dirty
+constexpr std::uint64_t entry_user = 0x4;
 constexpr std::uint64_t entry_writable = 0x2;
 constexpr std::uint64_t entry_uncached = 0x10;
 constexpr std::uint64_t entry_large = 0x80;
@@ -46,47 +50,54 @@ void set_entry(std::span<std::uint8_t> memory, std::uint64_t table, std::uint64_
     std::memcpy(memory.subspan(table + (index * sizeof entry)).data(), &entry, sizeof entry);
 }
 
-void place_image(std::span<std::uint8_t> memory, const KvmImage& image) {
+void place_image(std::span<std::uint8_t> memory, const VmmSegments& image) {
     for (const LoadSegment& segment : image.segments) {
         const auto contents = std::span(image.file).subspan(segment.file_offset, segment.file_size);
-        std::ranges::copy(contents, memory.subspan(KvmImage::offset_of(segment)).begin());
+        std::ranges::copy(contents, memory.subspan(VmmSegments::offset_of(segment)).begin());
     }
 }
 
-void map_image(std::span<std::uint8_t> memory, const KvmLayout& layout, const KvmImage& image) {
+std::uint64_t table_flags(const KvmLayout& layout) {
+    return entry_table | (layout.vmm_is_at_level_3 ? entry_user : 0);
+}
+
+void map_image(std::span<std::uint8_t> memory, const KvmLayout& layout, const VmmSegments& image) {
+    const std::uint64_t flags = table_flags(layout);
     std::array<std::uint64_t, table_entries> entries{};
     for (const LoadSegment& segment : image.segments) {
-        const std::uint64_t first = KvmImage::offset_of(segment) / page_size;
-        const std::uint64_t end = KvmImage::offset_of(segment) + segment.memory_size;
+        const std::uint64_t first = VmmSegments::offset_of(segment) / page_size;
+        const std::uint64_t end = VmmSegments::offset_of(segment) + segment.memory_size;
         for (std::uint64_t index = first; index * page_size < end; ++index) {
             // A page of two segments is what either of them needs.
             const std::uint64_t writable =
                 segment.writable ? entry_writable : entries[index] & entry_writable;
-            entries[index] = layout.physical(index * page_size) | (entry_table & ~entry_writable) | writable;
+            entries[index] = layout.physical(index * page_size) | (flags & ~entry_writable) | writable;
         }
     }
-    entries[handover_index] = layout.physical(layout.handover) | entry_table;
-    entries[doorbell_index] = doorbells | entry_table;
-    entries[local_apic_index] = local_apic | entry_table | entry_uncached;
+    for (const FixedPage& page : layout.fixed_pages) {
+        entries[page.index] = page.physical | flags | (page.cached ? 0 : entry_uncached);
+    }
     for (std::size_t index = 0; index < entries.size(); ++index) {
         set_entry(memory, layout.vmm_level1, index, entries[index]);
     }
-    set_entry(memory, layout.vmm_level2, last_entry, layout.physical(layout.vmm_level1) | entry_table);
-    set_entry(memory, layout.vmm_level3, last_entry, layout.physical(layout.vmm_level2) | entry_table);
-    set_entry(memory, layout.root, last_entry, layout.physical(layout.vmm_level3) | entry_table);
+    set_entry(memory, layout.vmm_level2, last_entry, layout.physical(layout.vmm_level1) | flags);
+    set_entry(memory, layout.vmm_level3, last_entry, layout.physical(layout.vmm_level2) | flags);
+    set_entry(memory, layout.root, last_entry, layout.physical(layout.vmm_level3) | flags);
 }
 
 void map_memory(std::span<std::uint8_t> memory, const KvmLayout& layout) {
-    for (std::uint64_t offset = 0; offset < layout.bytes(); offset += table_reach) {
+    const std::uint64_t flags = table_flags(layout);
+    const std::uint64_t mapped = layout.vmm_base + layout.vmm_bytes - layout.ram_base;
+    for (std::uint64_t offset = 0; offset < mapped; offset += table_reach) {
         const std::uint64_t index = offset / table_reach;
         set_entry(memory, layout.map_level3, index,
-                  layout.physical(layout.map_level2 + (index * page_size)) | entry_table);
+                  layout.physical(layout.map_level2 + (index * page_size)) | flags);
     }
-    for (std::uint64_t offset = 0; offset < layout.bytes(); offset += large_page) {
+    for (std::uint64_t offset = 0; offset < mapped; offset += large_page) {
         set_entry(memory, layout.map_level2, offset / large_page,
-                  (ram_base + offset) | entry_table | entry_large | entry_no_execute);
+                  (layout.ram_base + offset) | flags | entry_large | entry_no_execute);
     }
-    set_entry(memory, layout.root, map_root_index, layout.physical(layout.map_level3) | entry_table);
+    set_entry(memory, layout.root, map_root_index, layout.physical(layout.map_level3) | flags);
 }
 
 // Hands out the VMM's memory from its start on.
@@ -107,19 +118,19 @@ private:
 } // namespace
 
 std::uint64_t KvmLayout::physical(std::uint64_t offset) const {
-    return ram_base + ram_bytes + offset;
+    return vmm_base + offset;
 }
 
-KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes) {
-    // So that no sum wraps.
-    const auto too_large = [](std::uint64_t bytes) { return bytes > map_reach; };
-    if (too_large(guest_memory) || too_large(package_bytes)) {
+namespace {
+
+void check_size(std::uint64_t bytes) {
+    if (bytes > map_reach) {
         throw InputError("--memory: a guest under KVM and its VMM have 512 GiB at most");
     }
-    KvmLayout layout{};
-    layout.guest_memory = guest_memory;
-    layout.ram_bytes = round_up(guest_memory, large_page);
-    Places places;
+}
+
+// What both modes have.
+void place_parts(KvmLayout& layout, Places& places, std::uint64_t image_bytes, std::uint64_t package_bytes) {
     places.take(image_bytes); // at the start
     layout.root = places.take(page_size);
     layout.map_level3 = places.take(page_size);
@@ -127,23 +138,75 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     layout.vmm_level2 = places.take(page_size);
     layout.vmm_level1 = places.take(page_size);
     layout.handover = places.take(page_size);
-    layout.output = places.take_part(sizeof(Ring));
-    layout.input = places.take_part(sizeof(Ring));
+    layout.output = places.take_part(sizeof(ConsoleRing));
+    layout.input = places.take_part(sizeof(ConsoleRing));
     layout.package = places.take_part(package_bytes);
-    const std::uint64_t room = free_bytes(guest_memory);
+}
+
+void place_rest(KvmLayout& layout, Places& places, std::uint64_t room) {
+    const std::uint64_t before_vmm = layout.vmm_base - layout.ram_base;
     // With one table more than the rest needs: for what the tables add.
-    const std::uint64_t tables = ((layout.ram_bytes + places.end() + room) / table_reach) + 2;
+    const std::uint64_t tables = ((before_vmm + places.end() + room) / table_reach) + 2;
     layout.map_level2 = places.take(tables * page_size);
     layout.free.offset = places.take(room);
     layout.vmm_bytes = round_up(places.end(), large_page);
     layout.free.bytes = layout.vmm_bytes - layout.free.offset;
-    if (too_large(layout.bytes())) {
-        throw InputError("--memory: a guest under KVM and its VMM have 512 GiB at most");
+    check_size(before_vmm + layout.vmm_bytes);
+}
+
+} // namespace
+
+KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes) {
+    // So that no sum wraps.
+    check_size(guest_memory);
+    check_size(package_bytes);
+    KvmLayout layout{};
+    layout.guest_memory = guest_memory;
+    layout.ram_bytes = round_up(guest_memory, large_page);
+    layout.ram_base = ram_base;
+    layout.vmm_base = ram_base + layout.ram_bytes;
+    layout.vmm_is_at_level_3 = true;
+    Places places;
+    place_parts(layout, places, image_bytes, package_bytes);
+    place_rest(layout, places, free_bytes(guest_memory));
+    layout.fixed_pages = {
+        {.index = handover_index, .physical = layout.physical(layout.handover)},
+        {.index = doorbell_index, .physical = doorbells},
+        {.index = local_apic_index, .physical = local_apic, .cached = false},
+    };
+    return layout;
+}
+
+KvmLayout lay_out_privileged(std::uint64_t image_bytes, std::uint64_t guest_memory,
+                             std::uint64_t package_bytes) {
+    if (guest_memory > kvm_privileged::most_ram) {
+        throw InputError("--memory: on a KVM that runs level 0 on the processor a guest has 3 GiB at most");
+    }
+    check_size(package_bytes);
+    KvmLayout layout{};
+    layout.guest_memory = guest_memory;
+    layout.ram_bytes = round_up(guest_memory, large_page);
+    layout.ram_base = 0;
+    layout.vmm_base = kvm_privileged::vmm_memory;
+    Places places;
+    place_parts(layout, places, image_bytes, package_bytes);
+    layout.mailbox = places.take(page_size);
+    layout.devices = places.take(sizeof(Pc));
+    place_rest(layout, places, 0);
+    const auto add_page = [&](unsigned index, std::uint64_t offset) {
+        layout.fixed_pages.push_back({.index = index, .physical = layout.physical(offset)});
+    };
+    add_page(handover_index, layout.handover);
+    add_page(kvm_privileged::mailbox_index, layout.mailbox);
+    for (const auto& [index, ring] : {std::pair(kvm_privileged::output_index, layout.output),
+                                      std::pair(kvm_privileged::input_index, layout.input)}) {
+        add_page(index, ring.offset);
+        add_page(index + 1, ring.offset + page_size);
     }
     return layout;
 }
 
-void fill_vmm_memory(std::span<std::uint8_t> memory, const KvmLayout& layout, const KvmImage& image,
+void fill_vmm_memory(std::span<std::uint8_t> memory, const KvmLayout& layout, const VmmSegments& image,
                      std::span<const std::uint8_t> package) {
     place_image(memory, image);
     map_image(memory, layout, image);

@@ -5,6 +5,7 @@
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_layout.hpp"
 #include "toolchain/run/kvm_processor.hpp"
+#include "toolchain/run/kvm_threads.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/mapping.hpp"
 #include "toolchain/run/run.hpp"
@@ -14,11 +15,6 @@
 #include <span>
 
 namespace previrt {
-
-struct KvmEnd {
-    MachineEnd machine;
-    KvmExit processor;
-};
 
 // A virtual machine of the host's KVM, with nothing in it but memory, a processor, its interrupt controller
 // and the doorbells.
@@ -39,12 +35,13 @@ private:
     void add_doorbells();
     void write_handover();
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
-    [[nodiscard]] kvm::Ring& ring(const kvm::Part& part) const;
+    [[nodiscard]] kvm::ConsoleRing& ring(const kvm::Part& part) const;
 
     KvmLayout layout_;
     UserMode user_mode_;
     Mapping memory_;
     Descriptor machine_;
+    Descriptor input_; // an irqfd
     KvmEvents events_;
     std::unique_ptr<KvmProcessor> processor_;
     std::unique_ptr<KvmConsole> console_;

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <limits>
 #include <sys/ioctl.h>
@@ -29,7 +28,6 @@ constexpr std::uint64_t rflags = 0x202;   // IF
 constexpr std::uint16_t user_code = 0x33;
 constexpr std::uint16_t user_data = 0x2b;
 
-constexpr std::uint32_t msr_time_stamp = 0x10;
 constexpr std::uint32_t msr_star = 0xc0000081;
 constexpr std::uint32_t msr_lstar = 0xc0000082;
 constexpr std::uint32_t msr_cstar = 0xc0000083;
@@ -67,11 +65,6 @@ kvm_dtable table(std::uint64_t base, std::uint64_t bytes) {
     result.base = base;
     result.limit = static_cast<std::uint16_t>(bytes - 1);
     return result;
-}
-
-std::uint64_t wall_clock() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 int stopping_signal() {
@@ -146,39 +139,6 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     registers.rip = header.entry;
     registers.rflags = rflags;
     kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
-}
-
-std::uint64_t KvmProcessor::read_time_stamp() const {
-    KvmList<kvm_msrs> msrs(1);
-    msrs->nmsrs = 1;
-    msrs->entries[0].index = msr_time_stamp;
-    if (kvm_request(processor_, KVM_GET_MSRS, "KVM_GET_MSRS", msrs.get()) != 1) {
-        throw InputError("the host's KVM does not give the time-stamp counter");
-    }
-    return msrs->entries[0].data;
-}
-
-KvmTime KvmProcessor::read_time() const {
-    KvmTime best{};
-    best.time_stamp_khz =
-        static_cast<std::uint64_t>(kvm_request(processor_, KVM_GET_TSC_KHZ, "KVM_GET_TSC_KHZ"));
-    if (best.time_stamp_khz == 0) {
-        throw InputError("the host's KVM does not say how fast the time-stamp counter is");
-    }
-    // The request takes its time, and we can lose the processor in it: the quickest of some is the best.
-    constexpr int attempts = 5;
-    std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();
-    for (int i = 0; i < attempts; ++i) {
-        const std::uint64_t before = wall_clock();
-        const std::uint64_t time_stamp = read_time_stamp();
-        const std::uint64_t took = wall_clock() - before;
-        if (took < quickest) {
-            quickest = took;
-            best.epoch_nanoseconds = before + (took / 2);
-            best.epoch_time_stamp = time_stamp;
-        }
-    }
-    return best;
 }
 
 KvmExit KvmProcessor::run() {

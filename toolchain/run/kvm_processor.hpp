@@ -13,12 +13,6 @@
 
 namespace previrt {
 
-struct KvmTime {
-    std::uint64_t time_stamp_khz;
-    std::uint64_t epoch_nanoseconds; // of the wall clock, when the guest's time-stamp counter read this:
-    std::uint64_t epoch_time_stamp;
-};
-
 // How a virtual processor came to its end.
 struct KvmExit {
     bool guest_rang = false; // the doorbell for it
@@ -34,18 +28,16 @@ public:
 
     // The state in which the VMM's image begins. `root`: of its page tables.
     void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
-    [[nodiscard]] KvmTime read_time() const;
 
     // Until the guest ends, fails, or is stopped. Throws nothing but what memory lacks.
     KvmExit run();
     // From another thread: run() comes back, in `thread` or before it began there.
     void stop(pthread_t thread);
 
-    [[nodiscard]] int descriptor() const { return processor_.number(); }
+    [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
 
 private:
     void set_features(const Descriptor& kvm);
-    [[nodiscard]] std::uint64_t read_time_stamp() const;
     [[nodiscard]] std::optional<KvmExit> judge_exit() const;
     [[nodiscard]] std::string place() const;
 

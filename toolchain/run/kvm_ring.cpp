@@ -8,16 +8,23 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint32_t room = sizeof(kvm::Ring::bytes);
+constexpr std::uint32_t room = sizeof(kvm::ConsoleRing::bytes);
 
 // The other side's accesses are no C++: atomic ones of ours keep each byte read or written once.
-std::atomic_ref<char> byte_at(kvm::Ring& ring, std::uint32_t counter) {
+std::atomic_ref<char> byte_at(kvm::ConsoleRing& ring, std::uint32_t counter) {
     return std::atomic_ref<char>(ring.bytes[counter % room]);
 }
 
 } // namespace
 
+bool RingReader::wait() {
+    std::atomic_ref(ring_.reader_waits).store(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return std::atomic_ref(ring_.produced).load(std::memory_order_relaxed) == consumed_;
+}
+
 std::string RingReader::read() {
+    std::atomic_ref(ring_.reader_waits).store(0, std::memory_order_relaxed);
     const std::uint32_t produced = std::atomic_ref(ring_.produced).load(std::memory_order_acquire);
     const std::uint32_t available = std::min(produced - consumed_, room);
     std::string text;

@@ -14,25 +14,27 @@ namespace previrt {
 
 class RingReader {
 public:
-    explicit RingReader(kvm::Ring& ring) : ring_(ring) {}
+    explicit RingReader(kvm::ConsoleRing& ring) : ring_(ring) {}
 
+    // Before it waits for a doorbell: false where something has come already. read() ends it.
+    bool wait();
     // What is there: no more than the ring holds, whatever the guest claims. All of it counts as read.
     std::string read();
 
 private:
-    kvm::Ring& ring_;
+    kvm::ConsoleRing& ring_;
     std::uint32_t consumed_ = 0;
 };
 
 class RingWriter {
 public:
-    explicit RingWriter(kvm::Ring& ring) : ring_(ring) {}
+    explicit RingWriter(kvm::ConsoleRing& ring) : ring_(ring) {}
 
     // Gives how much of the text there was room for.
     std::size_t write(std::string_view text);
 
 private:
-    kvm::Ring& ring_;
+    kvm::ConsoleRing& ring_;
     std::uint32_t produced_ = 0;
 };
 

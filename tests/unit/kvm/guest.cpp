@@ -38,8 +38,8 @@ volatile std::uint32_t& device(std::uint64_t address) {
 }
 
 volatile Handover& handover = *reinterpret_cast<volatile Handover*>(handover_address);
-volatile Ring* output;
-volatile Ring* input;
+volatile ConsoleRing* output;
+volatile ConsoleRing* input;
 volatile bool called;
 
 char* vmm_memory(std::uint64_t offset) {
@@ -153,8 +153,8 @@ void touch_all_memory() {
 } // namespace
 
 void guest_main() {
-    output = reinterpret_cast<volatile Ring*>(vmm_memory(handover.output.offset));
-    input = reinterpret_cast<volatile Ring*>(vmm_memory(handover.input.offset));
+    output = reinterpret_cast<volatile ConsoleRing*>(vmm_memory(handover.output.offset));
+    input = reinterpret_cast<volatile ConsoleRing*>(vmm_memory(handover.input.offset));
     take_events();
     switch (*vmm_memory(handover.package.offset)) {
     case 'h':

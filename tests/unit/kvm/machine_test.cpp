@@ -239,7 +239,7 @@ TEST_F(KvmGuest, PanicsAndSilencesAreTold) {
 TEST_F(KvmGuest, ACounterThatLiesIsReadAsAFullRing) {
     run('c');
     EXPECT_TRUE(console().ends_with("\nnonsense is over\n"));
-    EXPECT_LT(console().size(), 3 * sizeof(kvm::Ring));
+    EXPECT_LT(console().size(), 3 * sizeof(kvm::ConsoleRing));
     EXPECT_EQ(said(), "powered off");
 }
 

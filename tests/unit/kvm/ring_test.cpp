@@ -9,15 +9,15 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint32_t room = sizeof(kvm::Ring::bytes);
+constexpr std::uint32_t room = sizeof(kvm::ConsoleRing::bytes);
 
-void put(kvm::Ring& ring, const std::string& text) {
+void put(kvm::ConsoleRing& ring, const std::string& text) {
     for (const char character : text) {
         ring.bytes[ring.produced++ % room] = character;
     }
 }
 
-std::string take(kvm::Ring& ring) {
+std::string take(kvm::ConsoleRing& ring) {
     std::string text;
     while (ring.consumed != ring.produced) {
         text += ring.bytes[ring.consumed++ % room];
@@ -26,7 +26,7 @@ std::string take(kvm::Ring& ring) {
 }
 
 TEST(KvmRing, ReadsWhatIsThereOnce) {
-    kvm::Ring ring{};
+    kvm::ConsoleRing ring{};
     RingReader reader(ring);
     EXPECT_EQ(reader.read(), "");
     for (int i = 0; i < 1000; ++i) {
@@ -41,7 +41,7 @@ TEST(KvmRing, ReadsWhatIsThereOnce) {
 }
 
 TEST(KvmRing, WritesWhatThereIsRoomFor) {
-    kvm::Ring ring{};
+    kvm::ConsoleRing ring{};
     RingWriter writer(ring);
     EXPECT_EQ(writer.write(std::string(room + 7, 'x')), room);
     EXPECT_EQ(writer.write("y"), 0U);
@@ -56,7 +56,7 @@ TEST(KvmRing, WritesWhatThereIsRoomFor) {
 // Each is read as a ring that is full, and then as an honest one.
 TEST(KvmRing, CountersThatLieGiveNoMoreThanTheRing) {
     for (const std::uint32_t lie : {room + 1, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
-        kvm::Ring ring{};
+        kvm::ConsoleRing ring{};
         RingReader reader(ring);
         put(ring, "before");
         EXPECT_EQ(reader.read(), "before");
@@ -69,7 +69,7 @@ TEST(KvmRing, CountersThatLieGiveNoMoreThanTheRing) {
 }
 
 TEST(KvmRing, OurOwnCounterIsNotBelievedEither) {
-    kvm::Ring ring{};
+    kvm::ConsoleRing ring{};
     RingReader reader(ring);
     put(ring, "one");
     EXPECT_EQ(reader.read(), "one");
@@ -77,7 +77,7 @@ TEST(KvmRing, OurOwnCounterIsNotBelievedEither) {
     put(ring, "two");
     EXPECT_EQ(reader.read(), "two");
 
-    kvm::Ring keys{};
+    kvm::ConsoleRing keys{};
     RingWriter writer(keys);
     EXPECT_EQ(writer.write("abc"), 3U);
     keys.produced = 0xdeadbeef;
@@ -88,7 +88,7 @@ TEST(KvmRing, OurOwnCounterIsNotBelievedEither) {
 
 TEST(KvmRing, AConsumerThatLiesIsWrittenNoMoreThanTheRing) {
     for (const std::uint32_t lie : {1U, room, 0x80000000U, 0xffffffffU}) {
-        kvm::Ring ring{};
+        kvm::ConsoleRing ring{};
         RingWriter writer(ring);
         ring.consumed = lie; // ahead of us
         EXPECT_EQ(writer.write(std::string(room + 1, 'x')), lie == 0xffffffffU ? room - 1 : 0U);

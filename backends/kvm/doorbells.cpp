@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/kvm/doorbells.hpp"
+
+#include "backends/kvm/domain.hpp"
+
+namespace previrt::kvm {
+
+namespace {
+
+void ring(std::uint64_t which) {
+    *reinterpret_cast<volatile std::uint32_t*>(doorbell_address + which) = 1;
+}
+
+} // namespace
+
+ConsoleRing& output_ring() {
+    return *reinterpret_cast<ConsoleRing*>(part_of_vmm(handover.output));
+}
+
+ConsoleRing& input_ring() {
+    return *reinterpret_cast<ConsoleRing*>(part_of_vmm(handover.input));
+}
+
+void ring_for_reader() {
+    ring(doorbell_output);
+}
+
+void ring_for_room() {
+    ring(doorbell_output);
+}
+
+void ring_for_end() {
+    ring(doorbell_end);
+}
+
+} // namespace previrt::kvm

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/kvm_threads.hpp"
+
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/confinement.hpp"
+#include "toolchain/run/console.hpp"
+#include "toolchain/run/ending_signals.hpp"
+
+#include <cerrno>
+#include <exception>
+#include <optional>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <thread>
+
+namespace previrt {
+
+namespace {
+
+// What a thread threw is for those who wait for it.
+class Outcome {
+public:
+    template <typename Action>
+    void of(const Action& action) noexcept {
+        try {
+            action();
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (error_) {
+            std::rethrow_exception(error_);
+        }
+    }
+
+private:
+    std::exception_ptr error_;
+};
+
+} // namespace
+
+Descriptor make_event() {
+    Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (event.number() < 0) {
+        throw InputError("eventfd: " + std::generic_category().message(errno));
+    }
+    return event;
+}
+
+KvmEvents make_events() {
+    return {.output = make_event(), .ended = make_event()};
+}
+
+// The guest's memory is touched by two threads, each confined: one runs the processor, one reads what the
+// guest prints. This one only waits for them, as its process may have more to do than this guest.
+KvmEnd run_with_console(const RunOptions& options, KvmConsole& console, const KvmEvents& events,
+                        const ProcessorThread& processor) {
+    const Descriptor signals = hold_ending_signals();
+    const std::optional<RawTerminal> terminal =
+        options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
+    KvmEnd end;
+    Outcome of_processor;
+    Outcome of_console;
+    std::thread processor_thread([&] {
+        of_processor.of([&] { end.processor = processor.run(); });
+        eventfd_write(events.ended.number(), 1);
+    });
+    of_console.of([&] {
+        std::thread([&] {
+            of_console.of([&] {
+                confine_console_thread();
+                end.machine = console.relay(signals, terminal && terminal->active());
+            });
+        }).join();
+    });
+    processor.stop(processor_thread.native_handle());
+    processor_thread.join();
+    of_processor.rethrow();
+    of_console.rethrow();
+    return end;
+}
+
+} // namespace previrt
