@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
+#include "bench/kvm_exits.hpp"
 #include "bench/linux_padding.hpp"
 #include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
@@ -161,6 +162,10 @@ void add_run(CLI::App& app, Action& action) {
     command->add_flag(
         "--isolate", options->isolate,
         "Under KVM, keep the guest's programs from its kernel's memory (elsewhere that is always so)");
+    command->add_flag(
+        "!--no-rewrite", options->rewrite,
+        "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "
+        "to see what the in-place VMM saves");
     command->add_flag("--verbose", options->verbose, "Show what the hypervisor says, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
         ->check(CLI::PositiveNumber);
@@ -215,6 +220,10 @@ void add_bench(CLI::App& app, Action& action) {
     add_bench_of(*command, action, "xen",
                  "What Xen costs Linux: instructions an operation, ours and Debian's XenoLinux",
                  bench_linux_xen);
+    add_bench_of(*command, action, "exits",
+                 "How often KVM leaves a guest in privileged mode: exits an operation, with the in-place VMM "
+                 "and without",
+                 bench_kvm_exits);
 }
 
 // ---- what is to come

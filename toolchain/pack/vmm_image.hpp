@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-enum class Hypervisor : std::uint8_t { xen, kvm };
+enum class Hypervisor : std::uint8_t { xen, kvm, kvm_privileged };
 
 // The in-place VMM for it: the file that was given, or else the one that was built with this previrt. Throws
 // InputError.

@@ -91,13 +91,30 @@ private:
 
 } // namespace
 
-void confine_processor_thread(int processor) {
-    Filter filter;
-    for (const std::uint64_t request : {std::uint64_t{KVM_RUN}, std::uint64_t{KVM_GET_REGS}}) {
+namespace {
+
+void allow_requests(Filter& filter, int processor, std::initializer_list<std::uint64_t> requests) {
+    for (const std::uint64_t request : requests) {
         filter.allow(SCMP_SYS(ioctl),
                      {Filter::equals(0, static_cast<std::uint64_t>(processor)), Filter::equals(1, request)});
     }
+}
+
+} // namespace
+
+void confine_processor_thread(int processor) {
+    Filter filter;
+    allow_requests(filter, processor, {KVM_RUN, KVM_GET_REGS});
     filter.allow({SCMP_SYS(write)}); // that it has ended
+    filter.apply();
+}
+
+void confine_privileged_processor_thread(int processor) {
+    Filter filter;
+    allow_requests(filter, processor,
+                   {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_GET_SREGS, KVM_SET_SREGS, KVM_INTERRUPT});
+    filter.allow({SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
+                  SCMP_SYS(rt_sigtimedwait)});
     filter.apply();
 }
 

@@ -10,6 +10,7 @@ namespace previrt {
 // Runs the processor behind this descriptor.
 void confine_processor_thread(int processor);
 // Reads and writes what is open.
+void confine_privileged_processor_thread(int processor);
 void confine_console_thread();
 
 } // namespace previrt

@@ -8,9 +8,11 @@
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
+#include "toolchain/run/privileged/machine.hpp"
 #include "toolchain/run/vmm_end.hpp"
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace previrt {
 
@@ -31,36 +33,52 @@ RunStatus judge_vmm(const VmmConsole& vmm, const KvmExit& end) {
     return guest_failed;
 }
 
-RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmEnd& end) {
+RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmEnd& end,
+                const nlohmann::json& counts) {
     const std::optional<RunStatus> decided = judge_guest(options, end.machine);
-    const RunStatus status =
-        write_counters(options, console.vmm(), decided ? *decided : judge_vmm(console.vmm(), end.processor));
+    const RunStatus status = write_counters(
+        options, console.vmm(), decided ? *decided : judge_vmm(console.vmm(), end.processor), counts);
     if (status != guest_ended && !options.watch_console && !console.tail().empty()) {
         std::cerr << "previrt: the guest's last lines:\n" << console.tail() << '\n';
     }
     return status;
 }
 
+RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
+                          std::span<const std::uint8_t> package) {
+    if (!options.rewrite) {
+        throw InputError("--no-rewrite: this host's KVM interprets level 0, where no kernel runs that is not "
+                         "rewritten");
+    }
+    const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
+    KvmMachine machine(kvm, image, options.memory, package,
+                       options.isolate ? UserMode::isolated : UserMode::with_kernel);
+    const KvmEnd end = machine.run(options);
+    return judge(options, machine.console(), end, nlohmann::json::object());
+}
+
+RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
+                         std::span<const std::uint8_t> package) {
+    const PrivilegedImage image =
+        read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
+    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite);
+    const KvmEnd end = machine.run(options);
+    return judge(options, machine.console(), end, machine.counts());
+}
+
 } // namespace
 
 RunStatus run_kvm(const RunOptions& options) {
     const Descriptor kvm = open_kvm();
-    if (find_kvm_mode(kvm) != KvmMode::interpreted) {
-        throw InputError(
-            "/dev/kvm: this host's KVM runs a guest's level 0 on the processor itself; --on kvm knows "
-            "only hosts that interpret it so far; --on xen and --on bare work");
-    }
-    const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
-    KvmMachine machine(kvm, image, options.memory,
-                       make_guest_package({.kernel = options.kernel,
-                                           .initrd = options.initrd,
-                                           .append = options.append,
-                                           .memory = options.memory,
-                                           .print_counters = !options.stats.empty()})
-                           .bytes,
-                       options.isolate ? UserMode::isolated : UserMode::with_kernel);
-    const KvmEnd end = machine.run(options);
-    return judge(options, machine.console(), end);
+    const KvmMode mode = find_kvm_mode(kvm);
+    const std::vector<std::uint8_t> package = make_guest_package({.kernel = options.kernel,
+                                                                  .initrd = options.initrd,
+                                                                  .append = options.append,
+                                                                  .memory = options.memory,
+                                                                  .print_counters = !options.stats.empty()})
+                                                  .bytes;
+    return mode == KvmMode::native ? run_privileged(options, kvm, package)
+                                   : run_interpreted(options, kvm, package);
 }
 
 } // namespace previrt

@@ -59,6 +59,9 @@ std::string nested_command(const std::string& program, const std::vector<std::st
     if (options.isolate) {
         add({"--isolate"});
     }
+    if (!options.rewrite) {
+        add({"--no-rewrite"});
+    }
     if (options.verbose) {
         add({"--verbose"});
     }

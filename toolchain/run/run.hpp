@@ -18,6 +18,7 @@ struct RunOptions {
     std::string net = "none";
     std::string stats;          // a file for the VMM's counters; empty: none
     bool isolate = false;       // under KVM: user mode has page tables of its own; elsewhere it always has
+    bool rewrite = true;        // else the VMM leaves a guest's instructions as they are
     double timeout = 0;         // seconds; 0: none
     bool verbose = false;       // show what the hypervisor says
     bool deterministic = false; // count instructions instead of time: the same run twice is identical

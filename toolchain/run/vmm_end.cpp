@@ -11,12 +11,16 @@ namespace previrt {
 
 namespace {
 
-bool write_file_of_counters(const std::string& path, const std::optional<std::string>& counters) {
-    if (!counters || !nlohmann::json::accept(*counters)) {
+bool write_file_of_counters(const std::string& path, const std::optional<std::string>& printed,
+                            const nlohmann::json& more) {
+    nlohmann::ordered_json counters =
+        nlohmann::ordered_json::parse(printed.value_or(""), nullptr, /*allow_exceptions=*/false);
+    if (!counters.is_object()) {
         std::cerr << "previrt: --stats: the VMM printed no counters\n";
         return false;
     }
-    write_text(path, *counters + '\n');
+    counters.update(more);
+    write_text(path, counters.dump() + '\n');
     return true;
 }
 
@@ -36,8 +40,9 @@ bool say_why_vmm_ended_guest(const VmmConsole& vmm) {
     return true;
 }
 
-RunStatus write_counters(const RunOptions& options, const VmmConsole& vmm, RunStatus status) {
-    if (!options.stats.empty() && !write_file_of_counters(options.stats, vmm.counters()) &&
+RunStatus write_counters(const RunOptions& options, const VmmConsole& vmm, RunStatus status,
+                         const nlohmann::json& more) {
+    if (!options.stats.empty() && !write_file_of_counters(options.stats, vmm.counters(), more) &&
         status == guest_ended) {
         return guest_failed;
     }

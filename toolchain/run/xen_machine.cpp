@@ -5,6 +5,7 @@
 #include "toolchain/run/vmm_end.hpp"
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace previrt {
 
@@ -81,8 +82,8 @@ RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const 
         throw InputError("QEMU ended with status " + std::to_string(end.status) + " before Xen began");
     }
     const std::optional<RunStatus> decided = judge_guest(options, end);
-    const RunStatus status =
-        write_counters(options, console.vmm(), decided ? *decided : judge_vmm(console, end));
+    const RunStatus status = write_counters(
+        options, console.vmm(), decided ? *decided : judge_vmm(console, end), nlohmann::json::object());
     if (status != guest_ended && end.ended_by.empty() && !options.verbose) {
         console.log().print_end(std::cerr);
     }

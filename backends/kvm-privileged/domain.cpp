@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the monitor gave this guest, and how it is asked for more.
+#include "backends/kvm-privileged/domain.hpp"
+
+#include "inplace-vmm/backend.hpp"
+
+namespace previrt::kvm_privileged {
+
+std::span<const std::uint8_t> package() {
+    return {pointer_to(handover.vmm_memory + handover.package.offset), handover.package.bytes};
+}
+
+void request_of_monitor(PortRequest request) {
+    asm volatile("outl %0, %1" : : "a"(static_cast<std::uint32_t>(request)), "d"(port_request) : "memory");
+}
+
+} // namespace previrt::kvm_privileged
+
+namespace previrt::backend {
+
+using namespace kvm_privileged;
+
+std::uint8_t* guest_ram() {
+    return pointer_to(0);
+}
+
+std::uint64_t guest_ram_bytes() {
+    return handover.guest_memory;
+}
+
+} // namespace previrt::backend

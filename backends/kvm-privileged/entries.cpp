@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What entry.S calls for the guest: accesses to ports. A message of the interrupt that one of them leads to
+// goes by the guest's own IDT.
+#include "backends/kvm-privileged/devices.hpp"
+#include "backends/kvm-privileged/domain.hpp"
+#include "frontends/x86/port_access.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+Vcpu vcpu; // for dumps alone: the processor holds the guest's state
+
+}
+
+namespace previrt::kvm_privileged {
+
+namespace {
+
+enum PortForm : std::uint8_t { width_mask = 3, form_out = 4, form_immediate = 8 };
+
+// As entry.S pushes it.
+struct PortFrame {
+    std::uint64_t r11;
+    std::uint64_t r10;
+    std::uint64_t r9;
+    std::uint64_t r8;
+    std::uint64_t rdi;
+    std::uint64_t rsi;
+    std::uint64_t rdx;
+    std::uint64_t rcx;
+    std::uint64_t rax;
+    std::uint64_t form;
+    std::uint64_t rflags;
+    std::uint64_t return_to;
+    std::uint64_t site_end;
+};
+
+constexpr std::uint64_t stub_bytes = 8;
+
+struct PortAccess {
+    std::uint16_t port;
+    unsigned width;
+    bool is_write;
+};
+
+PortAccess decode_immediate(std::uint64_t call_end) {
+    for (const std::size_t call : {call_bytes, absolute_call_bytes}) {
+        const KnownSite* const site = find_site(call_end - call);
+        if (site != nullptr && site->record.shape() == Shape::immediate) {
+            return {.port = site->instruction().back(),
+                    .width = site->record.width(),
+                    .is_write = site->kind() == SiteKind::out};
+        }
+    }
+    stop_guest("a call of the VMM from a place that is no site, before", call_end);
+}
+
+PortAccess decode(const PortFrame& frame) {
+    if ((frame.form & form_immediate) != 0) {
+        return decode_immediate(frame.site_end);
+    }
+    return {.port = static_cast<std::uint16_t>(frame.rdx),
+            .width = static_cast<unsigned>(frame.form & width_mask) + 1,
+            .is_write = (frame.form & form_out) != 0};
+}
+
+constexpr std::uint64_t mask_of(unsigned width) {
+    return (std::uint64_t{1} << (8 * width)) - 1;
+}
+
+void access(const PortAccess& what, std::uint64_t& accumulator) {
+    const std::uint64_t mask = mask_of(what.width);
+    if (what.is_write) {
+        write_port(what.port, what.width, static_cast<std::uint32_t>(accumulator & mask));
+        return;
+    }
+    const std::uint32_t value = read_port(what.port, what.width);
+    // A 32-bit write to EAX clears the upper half of RAX.
+    accumulator = what.width == 4 ? value : (accumulator & ~mask) | (value & mask);
+}
+
+} // namespace
+
+extern "C" {
+extern const std::uint8_t interrupt_stubs[];
+void port_accessed(PortFrame& frame);
+
+void port_accessed(PortFrame& frame) {
+    vcpu.instruction = frame.site_end;
+    const PortAccess what = decode(frame);
+    const SiteKind kind = what.is_write ? SiteKind::out : SiteKind::in;
+    ++counters.calls[static_cast<std::uint8_t>(kind)];
+    take_delivered();
+    access(what, frame.rax);
+    if ((frame.rflags & flag_interrupt) != 0) {
+        if (const std::optional<std::uint8_t> vector = take_interrupt()) {
+            frame.return_to = reinterpret_cast<std::uint64_t>(interrupt_stubs) + (*vector * stub_bytes);
+        }
+    }
+    tell_monitor();
+}
+}
+
+} // namespace previrt::kvm_privileged

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ways into the VMM. A site calls it at level 0, on the guest's stack and by the guest's page tables; the
+// monitor, by the VMM's own.
+
+	.macro port_entry name, form
+	.globl \name
+\name:
+	pushq $plain_return
+	pushfq
+	cli
+	cld
+	pushq $\form
+	jmp port_access
+	.endm
+
+	.text
+
+// Forms: PortForm in entries.cpp.
+	port_entry in_b, 0
+	port_entry in_w, 1
+	port_entry in_l, 3
+	port_entry out_b, 4
+	port_entry out_w, 5
+	port_entry out_l, 7
+	port_entry port_immediate, 8
+
+// PortFrame in entries.cpp.
+port_access:
+	pushq %rax
+	pushq %rcx
+	pushq %rdx
+	pushq %rsi
+	pushq %rdi
+	pushq %r8
+	pushq %r9
+	pushq %r10
+	pushq %r11
+	movq %rsp, %rdi
+	movq %rsp, guest_stack
+	movq $vmm_stack_top, %rsp
+	call port_accessed
+	movq guest_stack, %rsp
+	popq %r11
+	popq %r10
+	popq %r9
+	popq %r8
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	popq %rcx
+	popq %rax
+	leaq 8(%rsp), %rsp // the form; no flag changes
+	popfq
+plain_return: // or one of interrupt_stubs, which returns likewise
+	ret
+
+// Where the guest's interrupts are enabled: its own gate for the vector does what the 8259s ask for.
+	.balign 8
+	.globl interrupt_stubs
+interrupt_stubs:
+	.set vector, 0
+	.rept 256
+	.byte 0xcd, vector // int $vector
+	ret
+	.balign 8, 0xcc
+	.set vector, vector + 1
+	.endr
+
+// The monitor reads RDI and RSI.
+	.globl announcement
+announcement:
+	pushq %rax
+	pushq %rdx
+	movl $4, %eax // PortRequest::announcement
+	movl $0x5654, %edx // port_request
+	outl %eax, %dx
+	popq %rdx
+	popq %rax
+	ret
+
+	.globl question_entry
+question_entry:
+	call question_asked
+	ud2
+
+	.section .rodata
+	.balign 8
+	.globl port_pointers, port_immediate_pointer, announcement_pointer
+port_pointers:
+	.quad in_b, in_w, 0, in_l, out_b, out_w, 0, out_l
+port_immediate_pointer:
+	.quad port_immediate
+announcement_pointer:
+	.quad announcement
+
+	.bss
+	.balign 16
+guest_stack:
+	.quad 0
+	.balign 16
+	.skip 16384
+	.globl vmm_stack_top
+vmm_stack_top:
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/layout.hpp"
+
+#include <cstdint>
+
+// Where things are, as in backends/kvm/layout.hpp, but that the guest's RAM is where it believes it to be.
+namespace previrt::kvm_privileged {
+
+using kvm::handover_address;
+using kvm::image_address;
+using kvm::map_address;
+using kvm::page_shift;
+using kvm::page_size;
+using kvm::table_entries;
+
+// ---- guest-physical
+
+constexpr std::uint64_t most_ram = std::uint64_t{3} << 30U;
+constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
+
+// ---- ports, where a PC has nothing
+
+constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: something is in the ring
+constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
+enum class PortRequest : std::uint32_t {
+    answer = 1,   // to what it asked of the VMM
+    attention,    // an interrupt waits for the guest, or the timer has to be set
+    ended,        // the guest has, and the console says how
+    announcement, // RDI, RSI: of a table of records
+};
+
+// ---- virtual, in the table of the last 2 MiB behind the image; these are all that the guest's own page
+// tables show of the VMM's memory
+
+constexpr unsigned output_index = 503; // two pages each
+constexpr unsigned input_index = 505;
+constexpr unsigned mailbox_index = 507;
+constexpr std::uint64_t output_address = image_address + (std::uint64_t{output_index} << page_shift);
+constexpr std::uint64_t input_address = image_address + (std::uint64_t{input_index} << page_shift);
+constexpr std::uint64_t mailbox_address = image_address + (std::uint64_t{mailbox_index} << page_shift);
+
+} // namespace previrt::kvm_privileged

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the monitor asks. Each question begins on an empty stack, by the VMM's own page tables, and ends with
+// the answer.
+#include "backends/kvm-privileged/devices.hpp"
+#include "backends/kvm-privileged/domain.hpp"
+#include "frontends/x86/announced_sites.hpp"
+#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/machine.hpp"
+#include "frontends/x86/port_access.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/package.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt::kvm_privileged {
+
+extern "C" {
+extern std::uint8_t vmm_stack_top[];
+void question_entry();
+[[noreturn]] void question_asked();
+
+[[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
+    .magic = {'p', 'v', 't', '-', 'k', 'v', 'p', '\0'},
+    .entry = reinterpret_cast<std::uint64_t>(&question_entry),
+    .stack_top = reinterpret_cast<std::uint64_t>(&vmm_stack_top),
+    .device_bytes = sizeof(Pc),
+};
+}
+
+namespace {
+
+// Part of the image: find_site() looks here by the guest's page tables as well.
+constexpr std::size_t most_sites = 24576;
+alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
+
+void load() {
+    start_events();
+    start_site_list(reinterpret_cast<KnownSite*>(sites), most_sites);
+    const BootState state = place_guest(package());
+    mailbox.boot = {.entry = state.entry,
+                    .stack_top = state.stack_top,
+                    .parameters = state.boot_params,
+                    .root = state.root,
+                    .descriptors = state.descriptors,
+                    .descriptors_limit = state.descriptors_limit,
+                    .code_selector = BootState::code_selector,
+                    .data_selector = BootState::data_selector};
+}
+
+void read_trapped_port() {
+    take_delivered();
+    ++counters.trapped_sites[static_cast<std::uint8_t>(SiteKind::in)];
+    mailbox.value = read_port(static_cast<std::uint16_t>(mailbox.port), mailbox.width);
+    tell_monitor();
+}
+
+void write_trapped_port() {
+    take_delivered();
+    ++counters.trapped_sites[static_cast<std::uint8_t>(SiteKind::out)];
+    write_port(static_cast<std::uint16_t>(mailbox.port), mailbox.width, mailbox.value);
+    tell_monitor();
+}
+
+void answer(Question question) {
+    switch (question) {
+    case Question::load:
+        load();
+        return;
+    case Question::activate:
+        enter_address_space(mailbox.cr3);
+        rewrite_kernel();
+        take_devices();
+        return;
+    case Question::read_port:
+        read_trapped_port();
+        return;
+    case Question::write_port:
+        write_trapped_port();
+        return;
+    case Question::announce:
+        take_announced_sites(mailbox.table, mailbox.table_bytes);
+        return;
+    case Question::halt:
+        end_guest(end_powered_off);
+    case Question::reset:
+        end_guest(end_rebooted);
+    }
+    stop_guest("a question that the VMM does not know:", static_cast<std::uint64_t>(question));
+}
+
+} // namespace
+
+extern "C" void question_asked() {
+    vcpu.cr0 = mailbox.cr0;
+    vcpu.cr3 = mailbox.cr3;
+    vcpu.cr4 = mailbox.cr4;
+    vcpu.efer = mailbox.efer;
+    answer(mailbox.question);
+    request_of_monitor(PortRequest::answer);
+    stop_guest("the monitor took no answer");
+}
+
+} // namespace previrt::kvm_privileged

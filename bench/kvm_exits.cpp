@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/kvm_exits.hpp"
+
+#include "bench/operations.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_mode.hpp"
+#include "toolchain/run/temporary_directory.hpp"
+#include "toolchain/userland/initrd.hpp"
+
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace previrt {
+
+namespace {
+
+using Counts = std::map<std::string, double>;
+
+// One operation, as often as the guest did it.
+struct Marked {
+    std::string name;
+    double times;
+    Counts exits;
+};
+
+// How KVM calls the sum of them all.
+constexpr const char* all_exits = "exits";
+
+std::string place() {
+    try {
+        return find_kvm_mode(open_kvm()) == KvmMode::native ? "kvm" : "kvm-nested";
+    } catch (const InputError&) {
+        return "kvm-nested";
+    }
+}
+
+std::vector<Marked> read_marks(const std::string& console) {
+    std::vector<Marked> marks;
+    std::istringstream lines(console);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string word;
+        Marked marked{};
+        if (words >> word >> marked.name >> marked.times && word == "marked" && marked.times > 0) {
+            marks.push_back(std::move(marked));
+        }
+    }
+    return marks;
+}
+
+Counts difference(const nlohmann::json& before, const nlohmann::json& after) {
+    Counts counts;
+    for (const auto& [name, value] : after.items()) {
+        counts[name] = value.get<double>() - before.value(name, 0.0);
+    }
+    return counts;
+}
+
+// The marks themselves lead to exits: as many as around the first operation, which does nothing.
+std::vector<Marked> join(std::vector<Marked> marks, const nlohmann::json& counters) {
+    const nlohmann::json codes = counters.value("post_codes", nlohmann::json::array());
+    if (marks.empty() || codes.size() != 2 * marks.size()) {
+        throw InputError("the guest marked " + std::to_string(marks.size()) +
+                         " operations, and the monitor saw " + std::to_string(codes.size()) + " marks");
+    }
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        marks[i].exits = difference(codes[2 * i].at("exits"), codes[(2 * i) + 1].at("exits"));
+    }
+    const Counts nothing = marks.front().exits;
+    marks.erase(marks.begin());
+    for (Marked& marked : marks) {
+        for (auto& [name, count] : marked.exits) {
+            count = (count - nothing.at(name)) / marked.times;
+        }
+    }
+    return marks;
+}
+
+class ExitBench {
+public:
+    explicit ExitBench(const BenchOptions& options)
+        : options_(options), kernel_(build_measured_kernel(options, false)),
+          initrd_(make_initrd("exits", {{"/run-me", PREVIRT_EXITS}})), place_(place()) {}
+
+    void run() {
+        const std::vector<Marked> plain = measure(false);
+        const std::vector<Marked> ours = measure(true);
+        print(plain, ours);
+        if (!options_.json.empty()) {
+            write_text(options_.json, json(plain, ours).dump(2) + "\n");
+        }
+    }
+
+private:
+    [[nodiscard]] std::vector<Marked> measure(bool rewrite) const {
+        std::cerr << "previrt: counting exits on " << place_ << ": "
+                  << (rewrite ? "with the in-place VMM" : "unrewritten") << '\n';
+        const std::string stats = directory_.path() + "/stats.json";
+        RunOptions options = counted_run(kernel_, initrd_);
+        options.on = place_;
+        options.deterministic = place_ != "kvm";
+        options.rewrite = rewrite;
+        options.stats = stats;
+        std::string console;
+        options.console = [&](std::string_view text) { console += text; };
+        if (run_guest(options) != guest_ended) {
+            throw InputError(kernel_ + ": the guest did not run to its end; its console:\n" + console);
+        }
+        return join(read_marks(console), nlohmann::json::parse(read_text(stats)));
+    }
+
+    void print(const std::vector<Marked>& plain, const std::vector<Marked>& ours) const {
+        std::printf("exits of %s for one operation, on %s\n\n", options_.version.c_str(), place_.c_str());
+        std::printf("%-18s %12s %12s %8s\n", "", "unrewritten", "in-place VMM", "ratio");
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            const double before = plain[i].exits.at(all_exits);
+            const double after = ours[i].exits.at(all_exits);
+            std::printf("%-18s %12.3f %12.3f", ours[i].name.c_str(), before, after);
+            if (after > 0) {
+                std::printf(" %8.1f\n", before / after);
+            } else {
+                std::printf(" %8s\n", "-");
+            }
+        }
+    }
+
+    [[nodiscard]] nlohmann::json json(const std::vector<Marked>& plain,
+                                      const std::vector<Marked>& ours) const {
+        nlohmann::json json{{"version", options_.version}, {"place", place_}, {"unit", "exits"}};
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            json["operations"][ours[i].name] = {{"unrewritten", plain[i].exits}, {"in_place", ours[i].exits}};
+        }
+        return json;
+    }
+
+    const BenchOptions& options_;
+    TemporaryDirectory directory_;
+    std::string kernel_;
+    std::string initrd_;
+    std::string place_;
+};
+
+} // namespace
+
+void bench_kvm_exits(const BenchOptions& options) {
+    ExitBench(options).run();
+}
+
+} // namespace previrt

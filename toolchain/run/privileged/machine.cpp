@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/privileged/machine.hpp"
+
+#include "backends/kvm-privileged/layout.hpp"
+#include "toolchain/run/confinement.hpp"
+#include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/privileged/features.hpp"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sys/eventfd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm_privileged;
+
+// Where old Intel processors keep what they need to emulate real mode: no memory of the guest's.
+constexpr std::uintptr_t intel_task = 0xfffbd000;
+
+} // namespace
+
+PrivilegedMachine::PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image,
+                                     std::uint64_t guest_memory, std::span<const std::uint8_t> package,
+                                     bool rewrite)
+    : layout_(lay_out_privileged(image.bytes, guest_memory, package.size())), header_(image.header),
+      rewrite_(rewrite), memory_(Mapping::of_guest(layout_.bytes())),
+      machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")), events_(make_events()) {
+    fill_vmm_memory(vmm_memory(), layout_, image, package);
+    kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
+    add_memory();
+    add_doorbell();
+    processor_ = std::make_unique<VirtualProcessor>(kvm, machine_);
+    set_features(kvm, processor_->descriptor());
+}
+
+std::span<std::uint8_t> PrivilegedMachine::vmm_memory() const {
+    return memory_.bytes().subspan(layout_.ram_bytes);
+}
+
+template <typename Structure>
+Structure& PrivilegedMachine::at(std::uint64_t offset) const {
+    return *reinterpret_cast<Structure*>(vmm_memory().subspan(offset, sizeof(Structure)).data());
+}
+
+void PrivilegedMachine::add_memory() {
+    add_kvm_memory(machine_, 0, 0, memory_.bytes().first(layout_.ram_bytes));
+    add_kvm_memory(machine_, 1, layout_.physical(0), vmm_memory());
+}
+
+void PrivilegedMachine::add_doorbell() {
+    kvm_ioeventfd output{};
+    output.addr = port_output;
+    output.len = 4;
+    output.fd = events_.output.number();
+    output.flags = KVM_IOEVENTFD_FLAG_PIO;
+    kvm_request(machine_, KVM_IOEVENTFD, "KVM_IOEVENTFD", &output);
+}
+
+void PrivilegedMachine::write_handover(const KvmTime& time) {
+    kvm::Handover handover = make_handover(layout_);
+    handover.time_stamp_khz = time.time_stamp_khz;
+    handover.epoch_nanoseconds = time.epoch_nanoseconds;
+    handover.epoch_time_stamp = time.epoch_time_stamp;
+    at<kvm::Handover>(layout_.handover) = handover;
+}
+
+KvmEnd PrivilegedMachine::run(const RunOptions& options) {
+    const KvmTime time = read_kvm_time(processor_->descriptor());
+    write_handover(time);
+    auto& output = at<kvm::ConsoleRing>(layout_.output.offset);
+    auto& input = at<kvm::ConsoleRing>(layout_.input.offset);
+    const PrivilegedParts parts{.ram = memory_.bytes().first(layout_.ram_bytes),
+                                .header = header_,
+                                .vmm_root = layout_.physical(layout_.root),
+                                .mailbox = at<Mailbox>(layout_.mailbox),
+                                .devices = at<Pc>(layout_.devices),
+                                .devices_physical = layout_.physical(layout_.devices),
+                                .output = output,
+                                .input = input};
+    guest_ = std::make_unique<PrivilegedProcessor>(*processor_, parts, time, layout_.guest_memory, rewrite_,
+                                                   [this] { eventfd_write(events_.output.number(), 1); });
+    console_ =
+        std::make_unique<KvmConsole>(options, events_, output, input, [this] { guest_->input_came(); });
+    return run_with_console(
+        options, *console_, events_,
+        {.run =
+             [&] {
+                 return guest_->run(
+                     [&] { confine_privileged_processor_thread(processor_->descriptor().number()); });
+             },
+         .stop = [&](pthread_t thread) { guest_->stop(thread); }});
+}
+
+nlohmann::json PrivilegedMachine::counts() const {
+    nlohmann::json counts = nlohmann::json::object();
+    counts["exits"] = guest_->exits();
+    counts["post_codes"] = nlohmann::json::array();
+    for (const PostCode& post : guest_->post_codes()) {
+        counts["post_codes"].push_back({{"code", post.code}, {"exits", post.counts}});
+    }
+    return counts;
+}
+
+} // namespace previrt

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/kvm_console.hpp"
+#include "toolchain/run/kvm_image.hpp"
+#include "toolchain/run/kvm_layout.hpp"
+#include "toolchain/run/kvm_threads.hpp"
+#include "toolchain/run/mapping.hpp"
+#include "toolchain/run/privileged/processor.hpp"
+#include "toolchain/run/run.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+
+namespace previrt {
+
+// A virtual machine of a KVM that runs level 0 on the processor: memory, a processor, and the doorbell of its
+// console.
+class PrivilegedMachine {
+public:
+    // Throws InputError.
+    PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image, std::uint64_t guest_memory,
+                      std::span<const std::uint8_t> package, bool rewrite);
+
+    // Once: until the guest has ended, or has to be ended.
+    KvmEnd run(const RunOptions& options);
+    // Of run().
+    [[nodiscard]] const KvmConsole& console() const { return *console_; }
+    [[nodiscard]] nlohmann::json counts() const;
+
+private:
+    void add_memory();
+    void add_doorbell();
+    void write_handover(const KvmTime& time);
+    [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
+    template <typename Structure>
+    [[nodiscard]] Structure& at(std::uint64_t offset) const;
+
+    KvmLayout layout_;
+    kvm_privileged::ImageHeader header_;
+    bool rewrite_;
+    Mapping memory_;
+    Descriptor machine_;
+    KvmEvents events_;
+    std::unique_ptr<VirtualProcessor> processor_;
+    std::unique_ptr<PrivilegedProcessor> guest_;
+    std::unique_ptr<KvmConsole> console_;
+};
+
+} // namespace previrt

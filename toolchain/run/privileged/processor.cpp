@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/privileged/processor.hpp"
+
+#include "backends/kvm-privileged/layout.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/image/places.hpp"
+#include "toolchain/run/privileged/last_directory.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm_privileged;
+
+constexpr std::uint16_t post_port = 0x80;
+constexpr std::uint64_t second = 1'000'000'000;
+
+// The alarm, input, the end: all that it says is that there may be something to do.
+int calling_signal() {
+    return SIGRTMIN;
+}
+
+} // namespace
+
+PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts,
+                                         const KvmTime& epoch, std::uint64_t guest_memory, bool rewrite,
+                                         std::function<void()> output_came)
+    : processor_(processor), questions_(processor, parts.mailbox, parts.header, parts.vmm_root, stopped_),
+      parts_(parts), clock_(processor.descriptor(), epoch), epoch_seconds_(epoch.epoch_nanoseconds / second),
+      guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
+      own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
+      counts_(processor.descriptor()) {}
+
+Devices& PrivilegedProcessor::devices() {
+    if (vmm_is_active_) {
+        return vmm_devices_;
+    }
+    return own_devices_;
+}
+
+void PrivilegedProcessor::stop(pthread_t thread) {
+    stopped_ = true;
+    pthread_kill(thread, calling_signal());
+}
+
+void PrivilegedProcessor::input_came() {
+    if (runs_) {
+        pthread_kill(thread_, calling_signal());
+    }
+}
+
+void PrivilegedProcessor::fail(const std::string& reason) const {
+    throw InputError(reason + processor_.place());
+}
+
+KvmExit PrivilegedProcessor::run(const std::function<void()>& confine) {
+    processor_.let_signal_in(calling_signal());
+    alarm_.emplace(calling_signal());
+    thread_ = pthread_self();
+    runs_ = true;
+    confine();
+    try {
+        own_devices_.start(epoch_seconds_, guest_memory_, clock_.now());
+        bool lives = questions_.load();
+        while (lives && !stopped_) {
+            prepare_interrupt();
+            set_alarm();
+            if (processor_.run()) {
+                lives = judge_exit();
+            }
+        }
+        runs_ = false;
+        call_reader();
+        exits_ = counts_.read();
+        return {.guest_rang = !lives, .failure = {}};
+    } catch (const InputError& error) {
+        runs_ = false;
+        return {.guest_rang = false, .failure = error.what()};
+    }
+}
+
+void PrivilegedProcessor::prepare_interrupt() {
+    devices().look(clock_.now());
+    kvm_run& exit = processor_.exit();
+    const bool requested = devices().interrupt_requested();
+    const bool ready = exit.ready_for_interrupt_injection != 0;
+    if (requested && ready) {
+        processor_.interrupt(devices().acknowledge());
+    }
+    exit.request_interrupt_window = requested && !ready ? 1 : 0;
+    parts_.mailbox.waits_for_window = exit.request_interrupt_window;
+}
+
+void PrivilegedProcessor::set_alarm() {
+    const std::uint64_t now = clock_.now();
+    if (parts_.mailbox.output_deadline <= now) {
+        call_reader();
+    }
+    const std::uint64_t deadline = std::min(devices().deadline(now), parts_.mailbox.output_deadline);
+    if (deadline == parts_.mailbox.timer && deadline > now) {
+        return; // it is set so
+    }
+    alarm_->set(deadline == never ? std::nullopt
+                                  : std::optional(deadline > now ? deadline - now : std::uint64_t{1}));
+    parts_.mailbox.timer = deadline;
+}
+
+void PrivilegedProcessor::call_reader() {
+    if (parts_.mailbox.output_deadline != never) {
+        parts_.mailbox.output_deadline = never;
+        output_came_();
+    }
+}
+
+void PrivilegedProcessor::halt() {
+    call_reader();
+    while (!stopped_) {
+        devices().look(clock_.now());
+        if (devices().interrupt_requested()) {
+            return;
+        }
+        set_alarm();
+        processor_.wait();
+    }
+}
+
+bool PrivilegedProcessor::judge_exit() {
+    const kvm_run& exit = processor_.exit();
+    switch (exit.exit_reason) {
+    case KVM_EXIT_INTR:
+    case KVM_EXIT_IRQ_WINDOW_OPEN:
+    case KVM_EXIT_SET_TPR: // CR8, of an APIC that is not there
+        return true;
+    case KVM_EXIT_IO:
+        return access_ports();
+    case KVM_EXIT_HLT:
+        if (exit.if_flag == 0) {
+            return ask(Question::halt); // nothing can wake it
+        }
+        halt();
+        return true;
+    case KVM_EXIT_MMIO:
+        fail(std::string(exit.mmio.is_write != 0 ? "a write to" : "a read from") + " physical address " +
+             hex(exit.mmio.phys_addr) + ", where nothing is,");
+    case KVM_EXIT_SHUTDOWN:
+        fail("a triple fault");
+    case KVM_EXIT_FAIL_ENTRY:
+        fail("its state is refused (" + hex(exit.fail_entry.hardware_entry_failure_reason) + ")");
+    case KVM_EXIT_INTERNAL_ERROR:
+        fail("an internal error of KVM (" + std::to_string(exit.internal.suberror) + ")");
+    default:
+        fail("an exit for reason " + std::to_string(exit.exit_reason));
+    }
+}
+
+bool PrivilegedProcessor::ask(Question question) {
+    return questions_.ask(question);
+}
+
+bool PrivilegedProcessor::access_ports() {
+    const std::span<std::uint8_t> data = processor_.port_data();
+    const auto io = processor_.exit().io;
+    if (io.port == port_request && io.direction == KVM_EXIT_IO_OUT &&
+        processor_.registers().rip >= image_address) {
+        return serve_request(data);
+    }
+    if (io.port == post_port && io.direction == KVM_EXIT_IO_OUT) {
+        note_post_code(data);
+    }
+    if (vmm_is_active_) {
+        return access_vmm(data);
+    }
+    return access_own(data) && activate_if_possible();
+}
+
+void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
+    constexpr std::size_t most = 1000;
+    constexpr std::uint8_t user_mode = 3; // the kernel writes there to pass time
+    if (processor_.system_registers().cs.dpl != user_mode) {
+        return;
+    }
+    if (counts_.known() && !data.empty() && post_codes_.size() < most) {
+        post_codes_.push_back({.code = data.front(), .counts = counts_.read()});
+    }
+}
+
+bool PrivilegedProcessor::access_own(std::span<std::uint8_t> data) {
+    const auto io = processor_.exit().io;
+    const bool is_write = io.direction == KVM_EXIT_IO_OUT;
+    for (std::size_t i = 0; i + io.size <= data.size(); i += io.size) {
+        std::uint32_t value = 0;
+        if (is_write) {
+            std::memcpy(&value, &data[i], io.size);
+            if (!own_devices_.write(io.port, io.size, value, clock_.now())) {
+                fail("a write to port " + hex(io.port) + ", which is not modelled,");
+            }
+        } else {
+            const std::optional<std::uint32_t> got = own_devices_.read(io.port, io.size, clock_.now());
+            if (!got) {
+                fail("a read of port " + hex(io.port) + ", which is not modelled,");
+            }
+            std::memcpy(&data[i], &*got, io.size);
+        }
+    }
+    if (own_devices_.reset_requested()) {
+        processor_.finish_instruction();
+        return ask(Question::reset);
+    }
+    return true;
+}
+
+// By an instruction that is no site: the VMM does it.
+bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
+    const auto io = processor_.exit().io;
+    if (io.count != 1 || data.size() != io.size) {
+        fail("a string of accesses to port " + hex(io.port) + " by an instruction that is no site,");
+    }
+    Mailbox& mailbox = parts_.mailbox;
+    mailbox.port = io.port;
+    mailbox.width = io.size;
+    mailbox.value = 0;
+    const bool is_write = io.direction == KVM_EXIT_IO_OUT;
+    if (is_write) {
+        std::memcpy(&mailbox.value, data.data(), io.size);
+    }
+    processor_.finish_instruction();
+    if (!ask(is_write ? Question::write_port : Question::read_port)) {
+        return false;
+    }
+    if (!is_write) {
+        kvm_regs registers = processor_.registers();
+        const std::uint64_t mask = (std::uint64_t{1} << (8U * io.size)) - 1;
+        // A 32-bit write to EAX clears the upper half of RAX.
+        registers.rax = io.size == 4 ? mailbox.value : (registers.rax & ~mask) | (mailbox.value & mask);
+        processor_.set_registers(registers);
+    }
+    return true;
+}
+
+bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
+    std::uint32_t request = 0;
+    if (data.size() != sizeof request) {
+        fail("the VMM asks with " + std::to_string(data.size()) + " bytes");
+    }
+    std::memcpy(&request, data.data(), sizeof request);
+    switch (static_cast<PortRequest>(request)) {
+    case PortRequest::attention:
+        return true;
+    case PortRequest::ended:
+        return false;
+    case PortRequest::announcement: {
+        processor_.finish_instruction();
+        const kvm_regs registers = processor_.registers();
+        parts_.mailbox.table = registers.rdi;
+        parts_.mailbox.table_bytes = registers.rsi;
+        return ask(Question::announce);
+    }
+    case PortRequest::answer:
+        break;
+    }
+    fail("the VMM asks for " + std::to_string(request) + ", which is nothing");
+}
+
+// Linux comes to its devices when its page tables have long got the directory that all of them share.
+bool PrivilegedProcessor::activate_if_possible() {
+    if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers())) {
+        return true;
+    }
+    processor_.finish_instruction();
+    own_devices_.look(clock_.now());
+    std::memcpy(static_cast<void*>(&parts_.devices), &own_devices_.state(), sizeof(Pc));
+    parts_.mailbox.devices = parts_.devices_physical;
+    parts_.mailbox.timer = never;
+    parts_.mailbox.delivered = Cause::none;
+    vmm_is_active_ = true;
+    return ask(Question::activate);
+}
+
+} // namespace previrt

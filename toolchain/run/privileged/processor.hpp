@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/kvm_processor.hpp"
+#include "toolchain/run/privileged/devices.hpp"
+#include "toolchain/run/privileged/exit_counts.hpp"
+#include "toolchain/run/privileged/guest_clock.hpp"
+#include "toolchain/run/privileged/virtual_processor.hpp"
+#include "toolchain/run/privileged/vmm_questions.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <pthread.h>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+// What a guest in privileged mode has of its machine.
+struct PrivilegedParts {
+    std::span<std::uint8_t> ram;
+    kvm_privileged::ImageHeader header;
+    std::uint64_t vmm_root; // of the VMM's page tables, guest-physical
+    kvm_privileged::Mailbox& mailbox;
+    Pc& devices; // where the VMM takes them from
+    std::uint64_t devices_physical;
+    kvm::ConsoleRing& output;
+    kvm::ConsoleRing& input;
+};
+
+// KVM's counts when the guest wrote a code to the port of a power-on self test, by an instruction that is no
+// site: a program marks so what it does.
+struct PostCode {
+    std::uint8_t code;
+    ExitCounts::Counts counts;
+};
+
+// Runs a guest that keeps its privileges, and is its devices until the VMM can be.
+class PrivilegedProcessor {
+public:
+    // `rewrite`: else the guest is left as it is, and every access to a device comes here.
+    PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts, const KvmTime& epoch,
+                        std::uint64_t guest_memory, bool rewrite, std::function<void()> output_came);
+
+    // Until the guest ends, fails, or is stopped. `confine` is called before the guest's first instruction.
+    KvmExit run(const std::function<void()>& confine);
+    // From another thread.
+    void stop(pthread_t thread);
+    void input_came();
+
+    // After run().
+    [[nodiscard]] const ExitCounts::Counts& exits() const { return exits_; }
+    [[nodiscard]] const std::vector<PostCode>& post_codes() const { return post_codes_; }
+
+private:
+    [[nodiscard]] Devices& devices();
+    void prepare_interrupt();
+    void set_alarm();
+    void call_reader();
+    void halt();
+    [[nodiscard]] bool judge_exit();
+    [[nodiscard]] bool access_ports();
+    [[nodiscard]] bool access_own(std::span<std::uint8_t> data);
+    [[nodiscard]] bool access_vmm(std::span<std::uint8_t> data);
+    [[nodiscard]] bool serve_request(std::span<const std::uint8_t> data);
+    [[nodiscard]] bool activate_if_possible();
+    void note_post_code(std::span<const std::uint8_t> data);
+    [[nodiscard]] bool ask(kvm_privileged::Question question);
+    [[noreturn]] void fail(const std::string& reason) const;
+
+    std::atomic<bool> stopped_ = false;
+    VirtualProcessor& processor_;
+    VmmQuestions questions_;
+    PrivilegedParts parts_;
+    GuestClock clock_;
+    std::uint64_t epoch_seconds_;
+    std::uint64_t guest_memory_;
+    bool rewrite_;
+    std::function<void()> output_came_;
+    OwnDevices own_devices_;
+    VmmDevices vmm_devices_;
+    bool vmm_is_active_ = false;
+    ExitCounts counts_;
+    ExitCounts::Counts exits_;
+    std::vector<PostCode> post_codes_;
+    std::optional<AlarmClock> alarm_;
+    std::atomic<pthread_t> thread_{};
+    std::atomic<bool> runs_ = false;
+};
+
+} // namespace previrt
