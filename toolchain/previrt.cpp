@@ -4,6 +4,7 @@
 #include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/audit/sites.hpp"
+#include "toolchain/doctor/doctor.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
@@ -217,11 +218,28 @@ void add_bench(CLI::App& app, Action& action) {
                  bench_linux_xen);
 }
 
+void add_doctor(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "doctor", "Say what works on this machine, and why not (exit 1: no guest can run here)");
+    const auto json = std::make_shared<bool>(false);
+    command->add_flag("--json", *json, "Print it as JSON");
+    command->callback([&action, json] {
+        action = [json] {
+            const MachineReport report = examine_machine();
+            if (*json) {
+                print_json(std::cout, report);
+            } else {
+                print_text(std::cout, report);
+            }
+            return report.can_run_guests() ? 0 : answer_is_no;
+        };
+    });
+}
+
 // ---- what is to come
 
 void add_planned(CLI::App& app, Action& action) {
-    for (const auto& [name, purpose] : {std::pair("profile", "show where a guest spends its time"),
-                                        std::pair("doctor", "say what works on this machine")}) {
+    for (const auto& [name, purpose] : {std::pair("profile", "show where a guest spends its time")}) {
         auto* const command = app.add_subcommand(name, std::string("Planned: ") + purpose)->allow_extras();
         command->callback([&action, command] {
             action = [command] {
@@ -245,6 +263,7 @@ int main(int argc, char** argv) {
     add_pack(app, action);
     add_run(app, action);
     add_bench(app, action);
+    add_doctor(app, action);
     add_planned(app, action);
     try {
         app.parse(argc, argv);

@@ -4,12 +4,14 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
+#include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
 #include "toolchain/run/vmm_end.hpp"
 
+#include <future>
 #include <iostream>
 
 namespace previrt {
@@ -41,15 +43,34 @@ RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmE
     return status;
 }
 
-} // namespace
-
-RunStatus run_kvm(const RunOptions& options) {
-    const Descriptor kvm = open_kvm();
-    if (find_kvm_mode(kvm) != KvmMode::interpreted) {
+// Throws InputError where there is no way yet to run a guest in it.
+KvmMode find_usable_mode(const Descriptor& kvm) {
+    const KvmMode mode = find_kvm_mode(kvm);
+    if (mode != KvmMode::interpreted) {
         throw InputError(
             "/dev/kvm: this host's KVM runs a guest's level 0 on the processor itself; --on kvm knows "
             "only hosts that interpret it so far; --on xen and --on bare work");
     }
+    return mode;
+}
+
+} // namespace
+
+PlaceFinding probe_kvm() {
+    find_usable_mode(open_kvm());
+    read_vmm_image(Hypervisor::kvm);
+    for (void (*confine)() : {confine_console_thread, +[] { confine_processor_thread(0); }}) {
+        std::async(std::launch::async, confine).get();
+    }
+    return {.found = "level 0 is interpreted, so guest, VMM and programs run at level 3 (deprivileged mode)",
+            .isolation =
+                "KVM and seccomp keep the host from the guest; only --isolate keeps the guest's kernel and "
+                "the VMM from the guest's programs"};
+}
+
+RunStatus run_kvm(const RunOptions& options) {
+    const Descriptor kvm = open_kvm();
+    find_usable_mode(kvm);
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory,
                        make_guest_package({.kernel = options.kernel,

@@ -6,6 +6,7 @@
 #include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/machine_control.hpp"
 #include "toolchain/run/prompt_wait.hpp"
+#include "toolchain/run/qemu.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,8 +39,8 @@ double seconds(std::chrono::duration<double> duration) {
 
 std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& machine, int control) {
     std::vector<std::string> arguments = {
-        "qemu-system-x86_64", "-machine", "pc,accel=tcg", "-nodefaults", "-display", "none", "-no-reboot",
-        "-serial", "stdio", "-chardev", "socket,id=control,fd=" + std::to_string(control), "-mon",
+        qemu_program, "-machine", "pc,accel=tcg", "-nodefaults", "-display", "none", "-no-reboot", "-serial",
+        "stdio", "-chardev", "socket,id=control,fd=" + std::to_string(control), "-mon",
         "chardev=control,mode=control", "-m", std::to_string(machine.memory >> 20U), "-smp",
         std::to_string(options.cpus), "-cpu",
         // Not where runs are compared: rep string instructions whose every iteration counts as an

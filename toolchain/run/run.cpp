@@ -10,6 +10,7 @@
 #include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/xen.hpp"
 
+#include <array>
 #include <iostream>
 #include <unistd.h>
 
@@ -25,30 +26,59 @@ struct Place {
     const char* description;
     bool has_vmm;
     RunStatus (*run)(const RunOptions& options);
+    PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
 };
 
-constexpr Place bare = {
-    .name = "bare", .description = "a PC under QEMU, TCG", .has_vmm = false, .run = run_bare};
-constexpr Place kvm = {.name = "kvm", .description = "the host's KVM", .has_vmm = true, .run = run_kvm};
+PlaceFinding refuse_process() {
+    throw InputError("--on process: not built yet; --on bare works");
+}
+
+constexpr Place process = {.name = "process",
+                           .description = "a process of this machine",
+                           .has_vmm = true,
+                           .run = nullptr,
+                           .probe = refuse_process};
+constexpr Place bare = {.name = "bare",
+                        .description = "a PC under QEMU, TCG",
+                        .has_vmm = false,
+                        .run = run_bare,
+                        .probe = probe_bare};
+constexpr Place kvm = {
+    .name = "kvm", .description = "the host's KVM", .has_vmm = true, .run = run_kvm, .probe = probe_kvm};
 constexpr Place xen = {.name = "xen",
                        .description = "Xen on a PC under QEMU, TCG; the first domain",
                        .has_vmm = true,
-                       .run = run_xen};
+                       .run = run_xen,
+                       .probe = probe_xen};
 constexpr Place xen_domu = {.name = "xen-domu",
                             .description = "Xen on a PC under QEMU, TCG; a domain of its own",
                             .has_vmm = true,
-                            .run = run_xen_domu};
+                            .run = run_xen_domu,
+                            .probe = probe_xen_domu};
+constexpr std::array places = {&process, &kvm, &xen, &xen_domu, &bare};
 
 const Place& place_of(const std::string& name) {
     if (name == "auto") {
         return bare;
     }
-    for (const Place* place : {&bare, &kvm, &xen, &xen_domu}) {
+    for (const Place* const place : places) {
         if (name == place->name) {
             return *place;
         }
     }
-    throw InputError("--on " + name + ": not built yet; --on bare works");
+    throw InputError("--on " + name + ": there is no such place");
+}
+
+PlaceReport probe(const Place& place) {
+    PlaceReport report{
+        .name = place.name, .description = place.description, .works = false, .finding = {}, .refusal = {}};
+    try {
+        report.finding = place.probe();
+        report.works = true;
+    } catch (const InputError& error) {
+        report.refusal = error.what();
+    }
+    return report;
 }
 
 void check_for_bare(const RunOptions& options, const KernelFile& kernel) {
@@ -91,8 +121,23 @@ void check(const RunOptions& options, const Place& place) {
 
 } // namespace
 
+std::vector<PlaceReport> probe_places() {
+    std::vector<PlaceReport> reports;
+    for (const Place* const place : places) {
+        reports.push_back(probe(*place));
+    }
+    return reports;
+}
+
+std::string automatic_place() {
+    return place_of("auto").name;
+}
+
 RunStatus run_guest(const RunOptions& options) {
     const Place& place = place_of(options.on);
+    if (place.run == nullptr) {
+        place.probe(); // says why
+    }
     check(options, place);
     if (options.watch_console) {
         std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel) << ") on "
