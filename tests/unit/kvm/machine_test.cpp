@@ -6,6 +6,7 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_interface.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
 
@@ -13,8 +14,10 @@
 #include <chrono>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <set>
 #include <sstream>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -46,9 +49,43 @@ TEST(KvmHost, WhatLacksIsSaidInALine) {
               "bare and --on xen need no KVM");
     EXPECT_EQ(refusal("/dev/null"), "/dev/null: it is not KVM: Inappropriate ioctl for device; --on bare and "
                                     "--on xen need no KVM");
-    EXPECT_PRED2(contains, kvm_open_failure("/dev/kvm", EACCES),
-                 "/dev/kvm: Permission denied: you may not use it (usermod --append --groups kvm USER");
+    const ScratchDirectory directory;
+    const std::string device = directory.write("kvm", "");
+    chmod(device.c_str(), S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP);
+    EXPECT_PRED2(contains, kvm_open_failure(device, EACCES),
+                 "/kvm: Permission denied: you may not use it (usermod --append --groups ");
+    chmod(device.c_str(), S_IRUSR | S_IWUSR);
+    EXPECT_PRED2(contains, kvm_open_failure(device, EACCES),
+                 ": you may not use it (as root: chgrp kvm " + device + " && chmod 660 " + device);
     EXPECT_PRED2(contains, kvm_open_failure("/dev/kvm", ENODEV), "this host has no KVM");
+}
+
+// Of a host: what it answers to each request.
+std::string refusal_of(int version, const std::set<int>& lacking) {
+    try {
+        check_kvm("/dev/kvm", [&](unsigned long request, int argument) {
+            errno = ENOTTY;
+            return request == KVM_GET_API_VERSION ? version : static_cast<int>(!lacking.contains(argument));
+        });
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(KvmHost, ItsVersionAndWhatItLacksAreSaidInALine) {
+    EXPECT_EQ(refusal_of(KVM_API_VERSION, {}), "");
+    EXPECT_EQ(refusal_of(-1, {}),
+              "/dev/kvm: it is not KVM: Inappropriate ioctl for device; --on bare and --on xen need no KVM");
+    EXPECT_EQ(refusal_of(11, {}), "/dev/kvm: it speaks version 11 of KVM's interface, not 12: it takes a "
+                                  "Linux of 4.11 or later; --on bare and --on xen need no KVM");
+    EXPECT_EQ(refusal_of(KVM_API_VERSION, {KVM_CAP_IRQFD, KVM_CAP_IRQCHIP}),
+              "/dev/kvm: this host's KVM lacks IRQCHIP, IRQFD: it takes a Linux of 4.11 or later; --on bare "
+              "and --on xen need no KVM");
+    for (const int needed : {KVM_CAP_USER_MEMORY, KVM_CAP_EXT_CPUID, KVM_CAP_IRQ_ROUTING, KVM_CAP_IOEVENTFD,
+                             KVM_CAP_GET_TSC_KHZ, KVM_CAP_IMMEDIATE_EXIT}) {
+        EXPECT_PRED2(contains, refusal_of(KVM_API_VERSION, {needed}), "this host's KVM lacks ") << needed;
+    }
 }
 
 TEST(Mapping, MoreThanThisMachineHasIsRefused) {
