@@ -162,7 +162,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_flag(
         "--isolate", options->isolate,
         "Under KVM, keep the guest's programs from its kernel's memory (elsewhere that is always so)");
-    command->add_flag("--verbose", options->verbose, "Show what the hypervisor says, on standard error");
+    command->add_flag("--verbose", options->verbose,
+                      "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
         ->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return run_guest(*options); }; });

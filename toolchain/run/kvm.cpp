@@ -9,6 +9,7 @@
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
+#include "toolchain/run/kvm_report.hpp"
 #include "toolchain/run/vmm_end.hpp"
 
 #include <future>
@@ -57,12 +58,12 @@ KvmMode find_usable_mode(const Descriptor& kvm) {
 } // namespace
 
 PlaceFinding probe_kvm() {
-    find_usable_mode(open_kvm());
+    const KvmMode mode = find_usable_mode(open_kvm());
     read_vmm_image(Hypervisor::kvm);
     for (void (*confine)() : {confine_console_thread, +[] { confine_processor_thread(0); }}) {
         std::async(std::launch::async, confine).get();
     }
-    return {.found = "level 0 is interpreted, so guest, VMM and programs run at level 3 (deprivileged mode)",
+    return {.found = describe(mode),
             .isolation =
                 "KVM and seccomp keep the host from the guest; only --isolate keeps the guest's kernel and "
                 "the VMM from the guest's programs"};
@@ -70,7 +71,7 @@ PlaceFinding probe_kvm() {
 
 RunStatus run_kvm(const RunOptions& options) {
     const Descriptor kvm = open_kvm();
-    find_usable_mode(kvm);
+    const KvmMode mode = find_usable_mode(kvm);
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory,
                        make_guest_package({.kernel = options.kernel,
@@ -80,7 +81,14 @@ RunStatus run_kvm(const RunOptions& options) {
                                            .print_counters = !options.stats.empty()})
                            .bytes,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel);
+    if (options.verbose) {
+        std::cerr << "previrt: KVM: " << describe(mode) << '\n';
+        machine.describe(std::cerr);
+    }
     const KvmEnd end = machine.run(options);
+    if (options.verbose) {
+        machine.describe_end(std::cerr);
+    }
     return judge(options, machine.console(), end);
 }
 

@@ -8,6 +8,7 @@
 #include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_interface.hpp"
+#include "toolchain/run/kvm_report.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -115,6 +116,14 @@ void KvmMachine::add_doorbells() {
     input.fd = static_cast<std::uint32_t>(events_.input.number());
     input.gsi = input_interrupt;
     kvm_request(machine_, KVM_IRQFD, "KVM_IRQFD", &input);
+}
+
+void KvmMachine::describe(std::ostream& output) const {
+    describe_layout(output, layout_, user_mode_);
+}
+
+void KvmMachine::describe_end(std::ostream& output) const {
+    describe_exits(output, processor_->exits(), processor_->read_stats());
 }
 
 void KvmMachine::write_handover() {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <span>
 
 namespace previrt {
@@ -33,6 +34,10 @@ public:
     KvmEnd run(const RunOptions& options);
     // Of run().
     [[nodiscard]] const KvmConsole& console() const { return *console_; }
+
+    // For --verbose.
+    void describe(std::ostream& output) const;
+    void describe_end(std::ostream& output) const;
 
 private:
     void add_memory();

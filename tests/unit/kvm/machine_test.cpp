@@ -9,6 +9,7 @@
 #include "toolchain/run/kvm_interface.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
+#include "toolchain/run/kvm_report.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -101,6 +102,23 @@ TEST(Mapping, MoreThanThisMachineHasIsRefused) {
     memory.bytes().front() = memory.bytes().back() = 1;
 }
 
+// ---- what --verbose tells
+
+TEST(KvmReport, ExitsAndCounts) {
+    const auto text = [](const KvmExits& exits, const std::vector<KvmStat>& stats) {
+        std::ostringstream output;
+        describe_exits(output, exits, stats);
+        return output.str();
+    };
+    EXPECT_EQ(text({}, {}), "previrt: KVM: exits to the monitor: none\n"
+                            "previrt: KVM: its own counts: it tells none\n");
+    EXPECT_EQ(text({{KVM_EXIT_MMIO, 2}, {KVM_EXIT_INTR, 3}, {999, 1}},
+                   {{.name = "exits", .value = 7}, {.name = "halt_exits", .value = 5}}),
+              "previrt: KVM: exits to the monitor: MMIO 2, signal 3, reason 999 1\n"
+              "previrt: KVM: its own counts: exits 7, halt_exits 5\n");
+    EXPECT_EQ(read_kvm_stats(Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC))).size(), 0U);
+}
+
 // ---- confinement
 
 TEST(Confinement, HoldsTheThreadAndNoOther) {
@@ -155,18 +173,24 @@ protected:
         const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
         KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package,
                            user_mode);
+        std::ostringstream description;
+        machine.describe(description);
         KvmEnd end = machine.run(options);
+        machine.describe_end(description);
+        described_ = description.str();
         said_ = machine.console().vmm().end().value_or("");
         return end;
     }
 
     [[nodiscard]] const std::string& console() const { return console_; }
     [[nodiscard]] const std::string& said() const { return said_; }
+    [[nodiscard]] const std::string& described() const { return described_; } // for --verbose
 
 private:
     Descriptor kvm_;
     std::string console_;
     std::string said_;
+    std::string described_;
 };
 
 TEST_F(KvmGuest, PrintsAndEnds) {
@@ -176,6 +200,20 @@ TEST_F(KvmGuest, PrintsAndEnds) {
     EXPECT_TRUE(end.processor.guest_rang);
     EXPECT_EQ(end.processor.failure, "");
     EXPECT_FALSE(end.machine.timed_out);
+}
+
+TEST_F(KvmGuest, IsDescribed) {
+    run('h', 60, 33 * mib);
+    EXPECT_PRED2(contains, described(),
+                 "previrt: KVM: memory slot 0: the guest's RAM, 34 MiB at 0x100000000\n"
+                 "previrt: KVM: memory slot 1: the VMM's, ");
+    EXPECT_PRED2(contains, described(), " MiB at 0x102200000: image ");
+    EXPECT_PRED2(contains, described(), "user mode has page tables that are its kernel's\n");
+    EXPECT_PRED2(contains, described(), "previrt: KVM: exits to the monitor: MMIO 1\n"); // the doorbell
+    run('3');
+    EXPECT_PRED2(contains, described(), "previrt: KVM: exits to the monitor: triple fault 1\n");
+    run('s', 0.5);
+    EXPECT_PRED2(contains, described(), "previrt: KVM: exits to the monitor: signal ");
 }
 
 TEST_F(KvmGuest, PrintsMoreThanARingHolds) {
