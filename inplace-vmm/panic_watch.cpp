@@ -15,7 +15,8 @@ static_assert(panic.find(panic.front(), 1) == std::string_view::npos);
 
 bool PanicWatch::read(char character) {
     if (matched_ < panic.size()) {
-        matched_ = character == panic[matched_] ? matched_ + 1 : character == panic.front() ? 1 : 0;
+        const unsigned anew = character == panic.front() ? 1 : 0;
+        matched_ = character == panic[matched_] ? matched_ + 1 : anew;
         return false;
     }
     if (character != '\n' || told_) {

@@ -29,15 +29,21 @@ struct Place {
     PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
 };
 
-PlaceFinding refuse_process() {
+[[noreturn]] void refuse_process() {
     throw InputError("--on process: not built yet; --on bare works");
+}
+RunStatus run_process(const RunOptions& /*options*/) {
+    refuse_process();
+}
+PlaceFinding probe_process() {
+    refuse_process();
 }
 
 constexpr Place process = {.name = "process",
                            .description = "a process of this machine",
                            .has_vmm = true,
-                           .run = nullptr,
-                           .probe = refuse_process};
+                           .run = run_process,
+                           .probe = probe_process};
 constexpr Place bare = {.name = "bare",
                         .description = "a PC under QEMU, TCG",
                         .has_vmm = false,
@@ -123,6 +129,7 @@ void check(const RunOptions& options, const Place& place) {
 
 std::vector<PlaceReport> probe_places() {
     std::vector<PlaceReport> reports;
+    reports.reserve(places.size());
     for (const Place* const place : places) {
         reports.push_back(probe(*place));
     }
@@ -135,8 +142,8 @@ std::string automatic_place() {
 
 RunStatus run_guest(const RunOptions& options) {
     const Place& place = place_of(options.on);
-    if (place.run == nullptr) {
-        place.probe(); // says why
+    if (&place == &process) {
+        refuse_process(); // whatever the kernel
     }
     check(options, place);
     if (options.watch_console) {
