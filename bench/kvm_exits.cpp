@@ -69,13 +69,14 @@ std::vector<Marked> join(std::vector<Marked> marks, const nlohmann::json& counte
                          " operations, and the monitor saw " + std::to_string(codes.size()) + " marks");
     }
     for (std::size_t i = 0; i < marks.size(); ++i) {
-        marks[i].exits = difference(codes[2 * i].at("exits"), codes[(2 * i) + 1].at("exits"));
+        marks[i].exits = difference(codes[2 * i].at("kvm"), codes[(2 * i) + 1].at("kvm"));
     }
     const Counts nothing = marks.front().exits;
     marks.erase(marks.begin());
     for (Marked& marked : marks) {
         for (auto& [name, count] : marked.exits) {
-            count = (count - nothing.at(name)) / marked.times;
+            const auto around = nothing.find(name);
+            count = (count - (around == nothing.end() ? 0 : around->second)) / marked.times;
         }
     }
     return marks;

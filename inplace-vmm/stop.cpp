@@ -31,6 +31,11 @@ void print_registers() {
             << Hex{vcpu.idt.limit} << " task " << Hex{vcpu.task.base} << '\n';
 }
 
+void print_state() {
+    print_registers();
+    print_events();
+}
+
 struct Reason {
     std::string_view text;
     const std::uint64_t* value;
@@ -57,8 +62,7 @@ void print_reason(Print& print, const Reason& reason) {
             print << "\nprevirt-vmm: stopped at " << Hex{vcpu.instruction} << ": ";
             print_reason(print, reason);
         }
-        print_registers();
-        print_events();
+        print_state();
         if (counters_are_wanted) {
             print_counters();
         }
@@ -83,6 +87,11 @@ void stop_guest(std::string_view reason, std::uint64_t value) {
 
 void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail) {
     stop({.text = reason, .value = &value, .detail = detail});
+}
+
+void tell_of_panic() {
+    Print() << "\nprevirt-vmm: the guest's kernel panicked; what it did last:\n";
+    print_state();
 }
 
 void end_guest(std::string_view word) {

@@ -5,6 +5,7 @@
 #include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/audit/sites.hpp"
+#include "toolchain/doctor/doctor.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
@@ -166,7 +167,8 @@ void add_run(CLI::App& app, Action& action) {
         "!--no-rewrite", options->rewrite,
         "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "
         "to see what the in-place VMM saves");
-    command->add_flag("--verbose", options->verbose, "Show what the hypervisor says, on standard error");
+    command->add_flag("--verbose", options->verbose,
+                      "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
         ->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return run_guest(*options); }; });
@@ -226,11 +228,28 @@ void add_bench(CLI::App& app, Action& action) {
                  bench_kvm_exits);
 }
 
+void add_doctor(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "doctor", "Say what works on this machine, and why not (exit 1: no guest can run here)");
+    const auto json = std::make_shared<bool>(false);
+    command->add_flag("--json", *json, "Print it as JSON");
+    command->callback([&action, json] {
+        action = [json] {
+            const MachineReport report = examine_machine();
+            if (*json) {
+                print_json(std::cout, report);
+            } else {
+                print_text(std::cout, report);
+            }
+            return report.can_run_guests() ? 0 : answer_is_no;
+        };
+    });
+}
+
 // ---- what is to come
 
 void add_planned(CLI::App& app, Action& action) {
-    for (const auto& [name, purpose] : {std::pair("profile", "show where a guest spends its time"),
-                                        std::pair("doctor", "say what works on this machine")}) {
+    for (const auto& [name, purpose] : {std::pair("profile", "show where a guest spends its time")}) {
         auto* const command = app.add_subcommand(name, std::string("Planned: ") + purpose)->allow_extras();
         command->callback([&action, command] {
             action = [command] {
@@ -254,6 +273,7 @@ int main(int argc, char** argv) {
     add_pack(app, action);
     add_run(app, action);
     add_bench(app, action);
+    add_doctor(app, action);
     add_planned(app, action);
     try {
         app.parse(argc, argv);

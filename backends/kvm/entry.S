@@ -223,10 +223,10 @@ enter_guest:
 	call return_interrupted
 
 leave:
-leave_begin: // an event from here on starts over
 	movq $vmm_stack_top, %rsp
 	movb exit_disabled, %al
 	movb %al, interrupts_disabled
+leave_begin: // an event from here on starts over, with the interrupt flag from there
 	testb %al, %al
 	jnz 1f
 	cmpb $0, pending

@@ -33,6 +33,10 @@ constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 // Where an interrupt is delivered, if one is.
 std::uint64_t* delivery_point = &counters.delivered_at_site;
 
+bool accesses_port(SiteKind kind) {
+    return kind == SiteKind::in || kind == SiteKind::out;
+}
+
 const KnownSite& site_at(std::uint64_t address) {
     const KnownSite* const site = find_site(guest_link_address(address));
     if (site == nullptr) {
@@ -52,7 +56,9 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     instruction->address = address;
     instruction->next = end;
     instruction->annotation = site.record.operand;
-    record_event(Event::site, address, site.record.kind);
+    if (!accesses_port(site.kind())) { // or a line on the console would be all that is left
+        record_event(Event::site, address, site.record.kind);
+    }
     delivery_point = site.kind() == SiteKind::hlt ? &counters.delivered_at_idle : &counters.delivered_at_site;
     const bool steps = vcpu.step_after_site;
     vcpu.step_after_site = false;

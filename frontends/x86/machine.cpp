@@ -3,6 +3,7 @@
 
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/package.hpp"
+#include "inplace-vmm/panic_watch.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt {
@@ -12,6 +13,7 @@ Pc pc;
 namespace {
 
 std::optional<std::uint64_t> timer_set_for;
+PanicWatch panic_watch;
 
 void set_timer(std::uint64_t now) {
     const std::optional<std::uint64_t> next = pc.next_event(now);
@@ -48,9 +50,13 @@ void flush_console() {
     std::size_t length = 0;
     while (const std::optional<std::uint8_t> character = pc.uart.take_transmitted()) {
         text[length++] = static_cast<char>(*character);
-        if (length == sizeof(text)) {
+        const bool panicked = panic_watch.read(text[length - 1]);
+        if (length == sizeof(text) || panicked) {
             backend::write_console({text, length});
             length = 0;
+        }
+        if (panicked) {
+            tell_of_panic();
         }
     }
     if (length != 0) {

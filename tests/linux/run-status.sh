@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run-status.sh ON KERNEL-DIRECTORY PREVIRT
-# How `previrt run` ends: 0 for power-off and reboot, 1 for panic, reset and a signal, 124 for a timeout.
+# How `previrt run` ends: 0 for power-off and reboot, 1 for panic, reset and a signal, 124 for a timeout. At a panic
+# the VMM, where there is one, tells what it knows of the guest.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2/bzImage previrt=$3
 require_kernels "$2"
@@ -31,6 +32,12 @@ expect() { # NAME STATUS TEXT OPTION ...
 expect power-off 0 'System halted' --initrd "$work/poweroff" </dev/null
 expect reboot 0 'Restarting system' --initrd "$work/reboot" </dev/null
 expect panic 1 'the guest failed: Kernel panic - not syncing: sysrq' --initrd "$work/panic" </dev/null
+if [ "$on" != bare ]; then
+    for wanted in '^previrt-vmm: the guest.s kernel panicked; what it did last:$' '^previrt-vmm:   rip ffffffff8' \
+        '^previrt-vmm:   system call [0-9a-f]* 1$' '^Kernel panic - not syncing: sysrq'; do
+        tr -d '\r' <"$work/output" | grep -q "$wanted" || { echo "FAILED: panic: no line '$wanted'"; failed=1; }
+    done
+fi
 expect no-init 1 'the guest failed: Kernel panic - not syncing: ' </dev/null
 expect timeout 124 'did not end within 3 s' --initrd "$work/shell" --timeout 3 </dev/null
 # What is typed ahead waits for the prompt, and nothing of it is lost.

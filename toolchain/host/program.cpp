@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <map>
+#include <set>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,12 +25,14 @@ constexpr std::size_t most_output = 65536;
 // Debian's package of a program, where it is called otherwise.
 std::string package_of(const std::string& name) {
     static const std::map<std::string, std::string> packages = {
+        {"apt-cache", "apt"},
         {"apt-get", "apt"},
         {"busybox", "busybox-static"},
         {"depmod", "kmod"},
         {"dpkg-deb", "dpkg"},
         {"ld", "binutils"},
         {"ld.lld-19", "lld-19"},
+        {"ldd", "libc-bin"},
         {"llvm-objcopy-19", "llvm-19"},
         {"qemu-system-x86_64", "qemu-system-x86"},
         {"xz", "xz-utils"},
@@ -162,10 +165,14 @@ int wait_for_program(pid_t process) {
 void require_programs(const std::vector<std::string>& names) {
     std::string missing;
     std::string packages;
+    std::set<std::string> named;
     for (const std::string& name : names) {
-        if (!is_in_path(name)) {
-            missing += " " + name;
-            packages += " " + package_of(name);
+        if (is_in_path(name)) {
+            continue;
+        }
+        missing += " " + name;
+        if (const std::string package = package_of(name); named.insert(package).second) {
+            packages += " " + package;
         }
     }
     if (!missing.empty()) {

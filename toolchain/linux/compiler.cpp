@@ -3,8 +3,24 @@
 
 #include "toolchain/host/program.hpp"
 #include "toolchain/host/tree.hpp"
+#include "toolchain/image/input_error.hpp"
 
 namespace previrt {
+
+namespace {
+
+// For the kernel's objtool.
+void require_libelf(const std::string& compiler) {
+    const Program program{
+        .arguments = {compiler, "-fsyntax-only", "-x", "c", "-include", "gelf.h", "/dev/null"},
+        .directory = {},
+        .environment = {}};
+    if (run_program(program, [](std::string_view /*line*/) {}) != 0) {
+        throw InputError("the header gelf.h is missing (apt-get install libelf-dev)");
+    }
+}
+
+} // namespace
 
 Compiler find_compiler(const std::string& name) {
     std::vector<std::string> needed = {"make", "flex",   "bison", "bc",   "perl",
@@ -31,6 +47,7 @@ Compiler find_compiler(const std::string& name) {
         compiler.flags = "-I" + definitions + " -include previrt/sites-clang.h";
         compiler.assembler_flags = compiler.flags;
     }
+    require_libelf(program);
     const ProgramOutput version =
         read_program({.arguments = {program, "--version"}, .directory = {}, .environment = {}});
     compiler.identity = version.text.substr(0, version.text.find('\n'));

@@ -72,6 +72,10 @@ std::string download(const std::string& cache, const std::string& name) {
 
 } // namespace
 
+void require_source_programs() {
+    require_programs({"apt-get", "bash", "dpkg-deb", "tar", "xz"});
+}
+
 LinuxSource fetch_linux_source(const std::string& version) {
     const std::string name = "linux-source-" + version;
     const std::string cache = cache_directory();
@@ -79,6 +83,7 @@ LinuxSource fetch_linux_source(const std::string& version) {
     const DirectoryLock lock(cache + "/linux/" + name);
     std::string package = cached_package(cache + "/sources", name);
     if (package.empty()) {
+        require_source_programs();
         package = download(cache, name);
     }
     // linux-source-6.1_6.1.192-2_all.deb
@@ -86,6 +91,7 @@ LinuxSource fetch_linux_source(const std::string& version) {
     package_version = package_version.substr(0, package_version.find('_'));
     const std::string directory = cache + "/linux/" + name + "_" + package_version;
     if (!fs::exists(directory)) {
+        require_source_programs();
         std::cerr << "previrt: unpacking " << name << ' ' << package_version << '\n';
         const std::string partial = directory + ".partial";
         fs::remove_all(partial);

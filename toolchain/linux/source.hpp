@@ -16,6 +16,9 @@ struct LinuxSource {
 // Debian's package linux-source-VERSION, downloaded without root and unpacked once. Throws InputError.
 LinuxSource fetch_linux_source(const std::string& version);
 
+// Throws InputError naming what is missing of all that this takes.
+void require_source_programs();
+
 // A source of the user's own. Throws InputError.
 LinuxSource open_linux_source(const std::string& directory);
 

@@ -4,6 +4,7 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/command_line.hpp"
 #include "toolchain/run/machine.hpp"
+#include "toolchain/run/qemu.hpp"
 
 #include <iostream>
 
@@ -49,6 +50,11 @@ RunStatus run_bare(const RunOptions& options) {
     }
     std::cerr << "previrt: the machine was stopped: " << reason << '\n';
     return guest_failed;
+}
+
+PlaceFinding probe_bare() {
+    return {.found = read_qemu_version(),
+            .isolation = "QEMU keeps the host from the machine, the machine its kernel from its programs"};
 }
 
 } // namespace previrt

@@ -8,4 +8,6 @@ namespace previrt {
 // A whole PC under QEMU, processor emulated (TCG): what bare metal would do, everywhere.
 RunStatus run_bare(const RunOptions& options);
 
+PlaceFinding probe_bare();
+
 } // namespace previrt

@@ -11,4 +11,7 @@ namespace previrt {
 std::string cached_directory(const std::string& name, const std::string& key,
                              const std::function<void(const std::string& directory)>& fill);
 
+// The same where it needs no filling; else empty.
+std::string find_cached_directory(const std::string& name, const std::string& key);
+
 } // namespace previrt

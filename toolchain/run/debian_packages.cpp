@@ -5,6 +5,7 @@
 #include "toolchain/host/program.hpp"
 #include "toolchain/host/tree.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/cached_directory.hpp"
 
 #include <filesystem>
 #include <iostream>
@@ -15,6 +16,8 @@ namespace previrt {
 namespace {
 
 namespace fs = std::filesystem;
+
+const std::vector<std::string> programs = {"apt-cache", "apt-get", "dpkg-deb"};
 
 // Standard output is a guest's console.
 void run_or_fail(std::vector<std::string> arguments, const std::string& directory, const std::string& what) {
@@ -68,6 +71,21 @@ std::string dependency_of(const Apt& apt, const std::string& name) {
     return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+std::string failure_to_download(const DebianPackages& packages) {
+    return "cannot download Debian's packages (" + packages.names.front() + " ...)";
+}
+
+// What apt knows of Debian is renewed. The result is a command that downloads.
+std::vector<std::string> prepare_download(const Apt& apt, const DebianPackages& packages) {
+    run_or_fail(apt.command("apt-get", {"update"}), "", failure_to_download(packages));
+    std::vector<std::string> words = {"download"};
+    words.insert(words.end(), packages.names.begin(), packages.names.end());
+    for (const std::string& name : packages.dependencies_of) {
+        words.push_back(dependency_of(apt, name));
+    }
+    return apt.command("apt-get", words);
+}
+
 } // namespace
 
 std::string DebianPackages::list() const {
@@ -84,19 +102,31 @@ void unpack_debian_packages(const DebianPackages& packages, const std::string& d
     std::cerr << "previrt: downloading Debian packages to " << directory << '\n';
     const std::string archives = directory + "/archives";
     make_directories(archives);
-    const std::string what = "cannot download Debian's packages (" + packages.names.front() + " ...)";
+    require_programs(programs);
     const Apt apt;
-    run_or_fail(apt.command("apt-get", {"update"}), archives, what);
-    std::vector<std::string> words = {"download"};
-    words.insert(words.end(), packages.names.begin(), packages.names.end());
-    for (const std::string& name : packages.dependencies_of) {
-        words.push_back(dependency_of(apt, name));
-    }
-    run_or_fail(apt.command("apt-get", words), archives, what);
+    run_or_fail(prepare_download(apt, packages), archives, failure_to_download(packages));
     for (const fs::directory_entry& archive : fs::directory_iterator(archives)) {
         run_or_fail({"dpkg-deb", "-x", archive.path().string(), directory}, "", archive.path().string());
     }
     fs::remove_all(archives);
+}
+
+std::string locate_debian_packages(const DebianPackages& packages, const std::string& name_in_cache) {
+    if (const std::string directory = find_cached_directory(name_in_cache, packages.list());
+        !directory.empty()) {
+        return "is in " + directory;
+    }
+    require_programs(programs);
+    const Apt apt;
+    std::vector<std::string> command = prepare_download(apt, packages);
+    command.emplace_back("--print-uris"); // and no more
+    const int status =
+        read_program({.arguments = std::move(command), .directory = {}, .environment = {}}).status;
+    if (status != 0) {
+        throw InputError(failure_to_download(packages) + ": apt-get ended with status " +
+                         std::to_string(status));
+    }
+    return "is to be downloaded from Debian, on first use";
 }
 
 } // namespace previrt

@@ -19,4 +19,8 @@ struct DebianPackages {
 // Throws InputError.
 void unpack_debian_packages(const DebianPackages& packages, const std::string& directory);
 
+// Whether what was made of them is in the cache by this name, or is to be downloaded: then Debian is asked.
+// Throws InputError where neither is so.
+std::string locate_debian_packages(const DebianPackages& packages, const std::string& name_in_cache);
+
 } // namespace previrt

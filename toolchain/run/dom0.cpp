@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
+constexpr const char* name_in_cache = "xen-dom0";
+
 const DebianPackages& packages() {
     static const DebianPackages list{
         .names = {"xen-utils-4.17", "libxenmisc4.17", "libxencall1", "libxendevicemodel1", "libxenevtchn1",
@@ -144,11 +146,15 @@ void add_userland(CpioArchive& archive, const std::string& root) {
 
 Dom0 prepare_dom0() {
     const std::string directory =
-        cached_directory("xen-dom0", packages().list(), [](const std::string& partial) {
+        cached_directory(name_in_cache, packages().list(), [](const std::string& partial) {
             unpack_debian_packages(packages(), partial + "/packages");
             take_kernel(partial + "/packages", partial + "/vmlinux");
         });
     return {.kernel = directory + "/vmlinux", .packages = directory + "/packages"};
+}
+
+std::string locate_dom0() {
+    return "its first domain " + locate_debian_packages(packages(), name_in_cache);
 }
 
 // Quick to boot, and silent but for a panic.

@@ -14,6 +14,8 @@ struct Dom0 {
 };
 // Downloaded on first use and kept in the cache. Throws InputError.
 Dom0 prepare_dom0();
+// Where that would take it from. Throws InputError where it could not.
+std::string locate_dom0();
 
 std::string dom0_command_line();
 

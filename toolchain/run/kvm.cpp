@@ -4,13 +4,16 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
+#include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
+#include "toolchain/run/kvm_report.hpp"
 #include "toolchain/run/privileged/machine.hpp"
 #include "toolchain/run/vmm_end.hpp"
 
+#include <future>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -44,6 +47,18 @@ RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmE
     return status;
 }
 
+template <typename Machine>
+RunStatus run_machine(Machine& machine, const RunOptions& options) {
+    if (options.verbose) {
+        machine.describe(std::cerr);
+    }
+    const KvmEnd end = machine.run(options);
+    if (options.verbose) {
+        machine.describe_end(std::cerr);
+    }
+    return judge(options, machine.console(), end, machine.counts());
+}
+
 RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
                           std::span<const std::uint8_t> package) {
     if (!options.rewrite) {
@@ -53,8 +68,7 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel);
-    const KvmEnd end = machine.run(options);
-    return judge(options, machine.console(), end, nlohmann::json::object());
+    return run_machine(machine, options);
 }
 
 RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
@@ -62,11 +76,29 @@ RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
     PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite);
-    const KvmEnd end = machine.run(options);
-    return judge(options, machine.console(), end, machine.counts());
+    return run_machine(machine, options);
 }
 
 } // namespace
+
+PlaceFinding probe_kvm() {
+    const KvmMode mode = find_kvm_mode(open_kvm());
+    const bool privileged = mode == KvmMode::native;
+    read_vmm_image(privileged ? Hypervisor::kvm_privileged : Hypervisor::kvm);
+    for (void (*confine)() :
+         {confine_console_thread, privileged ? +[] { confine_privileged_processor_thread(0); }
+                                             : +[] { confine_processor_thread(0); }}) {
+        std::async(std::launch::async, confine).get();
+    }
+    return {
+        .found = describe(mode),
+        .isolation =
+            privileged
+                ? "KVM and seccomp keep the host from the guest; the guest's kernel keeps itself from its "
+                  "programs"
+                : "KVM and seccomp keep the host from the guest; only --isolate keeps the guest's kernel and "
+                  "the VMM from the guest's programs"};
+}
 
 RunStatus run_kvm(const RunOptions& options) {
     const Descriptor kvm = open_kvm();
@@ -77,6 +109,9 @@ RunStatus run_kvm(const RunOptions& options) {
                                                                   .memory = options.memory,
                                                                   .print_counters = !options.stats.empty()})
                                                   .bytes;
+    if (options.verbose) {
+        std::cerr << "previrt: KVM: " << describe(mode) << '\n';
+    }
     return mode == KvmMode::native ? run_privileged(options, kvm, package)
                                    : run_interpreted(options, kvm, package);
 }

@@ -8,4 +8,6 @@ namespace previrt {
 // The host's KVM, asked by ourselves.
 RunStatus run_kvm(const RunOptions& options);
 
+PlaceFinding probe_kvm();
+
 } // namespace previrt

@@ -7,7 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <system_error>
 
 namespace previrt {
@@ -31,10 +33,10 @@ constexpr auto needed = std::to_array<Capability>({
     {.number = KVM_CAP_IMMEDIATE_EXIT, .name = "IMMEDIATE_EXIT"},
 });
 
-void check_capabilities(const std::string& path, const Descriptor& kvm) {
+void check_capabilities(const std::string& path, const KvmQuestion& ask) {
     std::string missing;
     for (const Capability& capability : needed) {
-        if (ioctl(kvm.number(), KVM_CHECK_EXTENSION, capability.number) <= 0) {
+        if (ask(KVM_CHECK_EXTENSION, capability.number) <= 0) {
             missing += std::string(missing.empty() ? "" : ", ") + capability.name;
         }
     }
@@ -42,6 +44,20 @@ void check_capabilities(const std::string& path, const Descriptor& kvm) {
         throw InputError(path + ": this host's KVM lacks " + missing + ": it takes a Linux of 4.11 or later" +
                          elsewhere);
     }
+}
+
+// Debian gives it to a group, some containers to root alone.
+std::string way_to_permission(const std::string& path) {
+    constexpr mode_t group_may = S_IRGRP | S_IWGRP;
+    struct stat file{};
+    if (stat(path.c_str(), &file) == 0 && (file.st_mode & group_may) == group_may) {
+        const group* const its_group = getgrgid(file.st_gid); // NOLINT(concurrency-mt-unsafe): no thread yet
+        return "usermod --append --groups " +
+               (its_group != nullptr ? std::string(its_group->gr_name) : std::to_string(file.st_gid)) +
+               " USER, then log in again";
+    }
+    return "as root: chgrp kvm " + path + " && chmod 660 " + path +
+           " && usermod --append --groups kvm USER, then log in again";
 }
 
 } // namespace
@@ -77,7 +93,7 @@ std::string kvm_open_failure(const std::string& path, int error) {
         break;
     case EACCES:
     case EPERM:
-        remedy = ": you may not use it (usermod --append --groups kvm USER, then log in again)";
+        remedy = ": you may not use it (" + way_to_permission(path) + ")";
         break;
     default:
         break;
@@ -85,20 +101,26 @@ std::string kvm_open_failure(const std::string& path, int error) {
     return path + ": " + std::generic_category().message(error) + remedy + elsewhere;
 }
 
-Descriptor open_kvm(const std::string& path) {
-    Descriptor kvm(open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (kvm.number() < 0) {
-        throw InputError(kvm_open_failure(path, errno));
-    }
-    const int version = ioctl(kvm.number(), KVM_GET_API_VERSION, 0);
+void check_kvm(const std::string& path, const KvmQuestion& ask) {
+    const int version = ask(KVM_GET_API_VERSION, 0);
     if (version < 0) {
         throw InputError(path + ": it is not KVM: " + std::generic_category().message(errno) + elsewhere);
     }
     if (version != KVM_API_VERSION) {
         throw InputError(path + ": it speaks version " + std::to_string(version) +
-                         " of KVM's interface, not " + std::to_string(KVM_API_VERSION) + elsewhere);
+                         " of KVM's interface, not " + std::to_string(KVM_API_VERSION) +
+                         ": it takes a Linux of 4.11 or later" + elsewhere);
     }
-    check_capabilities(path, kvm);
+    check_capabilities(path, ask);
+}
+
+Descriptor open_kvm(const std::string& path) {
+    Descriptor kvm(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (kvm.number() < 0) {
+        throw InputError(kvm_open_failure(path, errno));
+    }
+    check_kvm(path,
+              [&](unsigned long request, int argument) { return ioctl(kvm.number(), request, argument); });
     return kvm;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ private:
 
 // The host's KVM. Throws InputError, with how to mend it, where it is not there or cannot do what we need.
 Descriptor open_kvm(const std::string& path = "/dev/kvm");
+
+// Answers as ioctl does.
+using KvmQuestion = std::function<int(unsigned long request, int argument)>;
+// Throws InputError where what answers is not the KVM we need. `path`: what to call it.
+void check_kvm(const std::string& path, const KvmQuestion& ask);
 
 // What the error of opening it means.
 std::string kvm_open_failure(const std::string& path, int error);

@@ -6,6 +6,7 @@
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_interface.hpp"
+#include "toolchain/run/kvm_report.hpp"
 #include "toolchain/run/kvm_time.hpp"
 
 #include <cstring>
@@ -72,6 +73,14 @@ void KvmMachine::add_doorbells() {
     input.fd = static_cast<std::uint32_t>(input_.number());
     input.gsi = input_interrupt;
     kvm_request(machine_, KVM_IRQFD, "KVM_IRQFD", &input);
+}
+
+void KvmMachine::describe(std::ostream& output) const {
+    describe_layout(output, layout_, user_mode_);
+}
+
+void KvmMachine::describe_end(std::ostream& output) const {
+    describe_exits(output, processor_->exits(), processor_->read_stats());
 }
 
 void KvmMachine::write_handover() {

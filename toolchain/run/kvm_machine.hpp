@@ -12,6 +12,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
 #include <span>
 
 namespace previrt {
@@ -29,6 +31,12 @@ public:
     KvmEnd run(const RunOptions& options);
     // Of run().
     [[nodiscard]] const KvmConsole& console() const { return *console_; }
+    // For the file of counters, beside the VMM's: none.
+    [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
+
+    // For --verbose.
+    void describe(std::ostream& output) const;
+    void describe_end(std::ostream& output) const;
 
 private:
     void add_memory();

@@ -145,11 +145,13 @@ KvmExit KvmProcessor::run() {
     while (!stopped_) {
         if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
             if (errno == EINTR || errno == EAGAIN) {
+                ++exits_[KVM_EXIT_INTR];
                 continue;
             }
             return {.guest_rang = false,
                     .failure = "KVM_RUN: " + std::generic_category().message(errno) + place()};
         }
+        ++exits_[reinterpret_cast<const kvm_run*>(shared_.bytes().data())->exit_reason];
         if (const std::optional<KvmExit> exit = judge_exit()) {
             return *exit;
         }

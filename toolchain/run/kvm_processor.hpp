@@ -3,13 +3,16 @@
 
 #include "backends/kvm/handover.hpp"
 #include "toolchain/host/program.hpp"
+#include "toolchain/run/kvm_stats.hpp"
 #include "toolchain/run/mapping.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <pthread.h>
 #include <string>
+#include <vector>
 
 namespace previrt {
 
@@ -18,6 +21,9 @@ struct KvmExit {
     bool guest_rang = false; // the doorbell for it
     std::string failure;     // empty where it was stopped
 };
+
+// How often KVM_RUN came back, by reason.
+using KvmExits = std::map<std::uint32_t, std::uint64_t>;
 
 // Whether the guest's user mode has page tables of its own, or reaches what its kernel reaches.
 enum class UserMode : std::uint8_t { with_kernel, isolated };
@@ -35,6 +41,9 @@ public:
     void stop(pthread_t thread);
 
     [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
+    // Once run() came back.
+    [[nodiscard]] const KvmExits& exits() const { return exits_; }
+    [[nodiscard]] std::vector<KvmStat> read_stats() const { return KvmStats(processor_).read(); }
 
 private:
     void set_features(const Descriptor& kvm);
@@ -44,6 +53,7 @@ private:
     Descriptor processor_;
     Mapping shared_; // struct kvm_run
     std::atomic<bool> stopped_ = false;
+    KvmExits exits_;
 };
 
 } // namespace previrt

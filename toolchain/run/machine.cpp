@@ -6,6 +6,7 @@
 #include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/machine_control.hpp"
 #include "toolchain/run/prompt_wait.hpp"
+#include "toolchain/run/qemu.hpp"
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,7 @@ double seconds(std::chrono::duration<double> duration) {
 }
 
 std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& machine, int control) {
-    std::vector<std::string> arguments = {"qemu-system-x86_64", "-nodefaults", "-no-reboot"};
+    std::vector<std::string> arguments = {qemu_program, "-nodefaults", "-no-reboot"};
     const auto add = [&](const std::vector<std::string>& more) {
         arguments.insert(arguments.end(), more.begin(), more.end());
     };

@@ -38,7 +38,8 @@ Mapping Mapping::of_guest(std::uint64_t bytes) {
         mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED) {
         throw InputError("--memory: no " + std::to_string(bytes / mib) +
-                         " MiB for the guest and its VMM: " + std::generic_category().message(errno));
+                         " MiB for the guest and its VMM: " + std::generic_category().message(errno) +
+                         ": give it less, or raise the limit (ulimit -v)");
     }
     auto* const begin = static_cast<std::uint8_t*>(address);
     const std::size_t before =

@@ -99,10 +99,16 @@ void add_previrt(Initramfs& initramfs) {
     }
 }
 
+constexpr const char* name_in_cache = "nested-host";
+
 } // namespace
 
+std::string locate_nested_host() {
+    return "its Linux " + locate_debian_packages(packages(), name_in_cache);
+}
+
 NestedHost prepare_nested_host() {
-    return {.directory = cached_directory("nested-host", packages().list(), [](const std::string& partial) {
+    return {.directory = cached_directory(name_in_cache, packages().list(), [](const std::string& partial) {
                 unpack_debian_packages(packages(), partial + "/packages");
                 take_files(partial + "/packages", partial);
             })};

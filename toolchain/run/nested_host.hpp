@@ -20,6 +20,9 @@ struct NestedHost {
 // Downloaded on first use and kept in the cache. Throws InputError.
 NestedHost prepare_nested_host();
 
+// Where it is, or will be taken from. Throws InputError.
+std::string locate_nested_host();
+
 std::string nested_host_command_line(bool verbose);
 
 // Runs this program as `previrt run --on kvm` with these options; each file that it needs is under the name

@@ -6,6 +6,7 @@
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/nested_console.hpp"
 #include "toolchain/run/nested_host.hpp"
+#include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 
 #include <filesystem>
@@ -97,6 +98,12 @@ RunStatus run_nested_kvm(const RunOptions& options) {
     }
     const MachineEnd end = run_machine(outer, machine, &console);
     return judge(options, console, end);
+}
+
+PlaceFinding probe_nested_kvm() {
+    return {.found = read_qemu_version() + "; " + locate_nested_host(),
+            .isolation =
+                "QEMU keeps the host from all of it, the guest's kernel keeps itself from its programs"};
 }
 
 } // namespace previrt

@@ -8,5 +8,6 @@ namespace previrt {
 // The KVM of a Linux on a PC under QEMU, which emulates a processor that can virtualize: `--on kvm` where
 // there is none.
 RunStatus run_nested_kvm(const RunOptions& options);
+PlaceFinding probe_nested_kvm();
 
 } // namespace previrt

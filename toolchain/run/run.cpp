@@ -11,6 +11,7 @@
 #include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/xen.hpp"
 
+#include <array>
 #include <iostream>
 #include <unistd.h>
 
@@ -26,34 +27,70 @@ struct Place {
     const char* description;
     bool has_vmm;
     RunStatus (*run)(const RunOptions& options);
+    PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
 };
 
-constexpr Place bare = {
-    .name = "bare", .description = "a PC under QEMU, TCG", .has_vmm = false, .run = run_bare};
-constexpr Place kvm = {.name = "kvm", .description = "the host's KVM", .has_vmm = true, .run = run_kvm};
+[[noreturn]] void refuse_process() {
+    throw InputError("--on process: not built yet; --on bare works");
+}
+RunStatus run_process(const RunOptions& /*options*/) {
+    refuse_process();
+}
+PlaceFinding probe_process() {
+    refuse_process();
+}
+
+constexpr Place process = {.name = "process",
+                           .description = "a process of this machine",
+                           .has_vmm = true,
+                           .run = run_process,
+                           .probe = probe_process};
+constexpr Place bare = {.name = "bare",
+                        .description = "a PC under QEMU, TCG",
+                        .has_vmm = false,
+                        .run = run_bare,
+                        .probe = probe_bare};
+constexpr Place kvm = {
+    .name = "kvm", .description = "the host's KVM", .has_vmm = true, .run = run_kvm, .probe = probe_kvm};
 constexpr Place nested_kvm = {.name = "kvm-nested",
                               .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
                               .has_vmm = true,
-                              .run = run_nested_kvm};
+                              .run = run_nested_kvm,
+                              .probe = probe_nested_kvm};
 constexpr Place xen = {.name = "xen",
                        .description = "Xen on a PC under QEMU, TCG; the first domain",
                        .has_vmm = true,
-                       .run = run_xen};
+                       .run = run_xen,
+                       .probe = probe_xen};
 constexpr Place xen_domu = {.name = "xen-domu",
                             .description = "Xen on a PC under QEMU, TCG; a domain of its own",
                             .has_vmm = true,
-                            .run = run_xen_domu};
+                            .run = run_xen_domu,
+                            .probe = probe_xen_domu};
+constexpr std::array places = {&process, &kvm, &nested_kvm, &xen, &xen_domu, &bare};
 
 const Place& place_of(const std::string& name) {
     if (name == "auto") {
         return bare;
     }
-    for (const Place* place : {&bare, &kvm, &nested_kvm, &xen, &xen_domu}) {
+    for (const Place* const place : places) {
         if (name == place->name) {
             return *place;
         }
     }
-    throw InputError("--on " + name + ": not built yet; --on bare works");
+    throw InputError("--on " + name + ": there is no such place");
+}
+
+PlaceReport probe(const Place& place) {
+    PlaceReport report{
+        .name = place.name, .description = place.description, .works = false, .finding = {}, .refusal = {}};
+    try {
+        report.finding = place.probe();
+        report.works = true;
+    } catch (const InputError& error) {
+        report.refusal = error.what();
+    }
+    return report;
 }
 
 void check_for_bare(const RunOptions& options, const KernelFile& kernel) {
@@ -96,8 +133,24 @@ void check(const RunOptions& options, const Place& place) {
 
 } // namespace
 
+std::vector<PlaceReport> probe_places() {
+    std::vector<PlaceReport> reports;
+    reports.reserve(places.size());
+    for (const Place* const place : places) {
+        reports.push_back(probe(*place));
+    }
+    return reports;
+}
+
+std::string automatic_place() {
+    return place_of("auto").name;
+}
+
 RunStatus run_guest(const RunOptions& options) {
     const Place& place = place_of(options.on);
+    if (&place == &process) {
+        refuse_process(); // whatever the kernel
+    }
     check(options, place);
     if (options.watch_console) {
         std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel) << ") on "

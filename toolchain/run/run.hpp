@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace previrt {
 
@@ -32,6 +33,25 @@ enum RunStatus : std::uint8_t {
     run_refused = 2,
     run_timed_out = 124,
 };
+
+// What makes a place work where guests can run.
+struct PlaceFinding {
+    std::string found;
+    std::string isolation; // who is kept from whom
+};
+
+struct PlaceReport {
+    std::string name; // of --on
+    std::string description;
+    bool works;
+    PlaceFinding finding; // where it works
+    std::string refusal;  // where it does not: what run_guest throws
+};
+
+// Tries all of them.
+std::vector<PlaceReport> probe_places();
+// What `auto` stands for.
+std::string automatic_place();
 
 // Runs a kernel until it ends. Throws InputError for what cannot be run.
 RunStatus run_guest(const RunOptions& options);

@@ -5,6 +5,7 @@
 #include "toolchain/pack/pack.hpp"
 #include "toolchain/pack/xen_domain.hpp"
 #include "toolchain/run/dom0.hpp"
+#include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 #include "toolchain/run/xen_hypervisor.hpp"
 #include "toolchain/run/xen_machine.hpp"
@@ -60,6 +61,18 @@ RunStatus run_xen_domu(const RunOptions& options) {
                                 "vmlinux " + dom0_command_line() + ",initrd"),
                     &console);
     return judge_xen(options, console, end);
+}
+
+PlaceFinding probe_xen() {
+    const std::string qemu = read_qemu_version();
+    return {.found = qemu + "; " + locate_xen_hypervisor(),
+            .isolation = "QEMU keeps the host from Xen, Xen the guest's kernel from its programs"};
+}
+
+PlaceFinding probe_xen_domu() {
+    PlaceFinding finding = probe_xen();
+    finding.found += "; " + locate_dom0();
+    return finding;
 }
 
 } // namespace previrt

@@ -11,4 +11,7 @@ RunStatus run_xen(const RunOptions& options);
 // The same in a domain of its own, which a dom0 of ours starts by xl.
 RunStatus run_xen_domu(const RunOptions& options);
 
+PlaceFinding probe_xen();
+PlaceFinding probe_xen_domu();
+
 } // namespace previrt

@@ -20,14 +20,20 @@ constexpr const char* image = "/boot/xen-4.17-amd64.gz";
 constexpr std::size_t largest_hypervisor = std::size_t{64} << 20U;
 constexpr std::size_t shortest_gzip = 18; // RFC 1952: a header of 10 bytes, a trailer of 8
 
+constexpr const char* name_in_cache = "xen-4.17";
+
+const DebianPackages& packages() {
+    static const DebianPackages list{.names = {"xen-hypervisor-4.17-amd64"}, .dependencies_of = {}};
+    return list;
+}
+
 std::string find_image() {
     if (std::filesystem::exists(image)) {
         return image;
     }
-    const DebianPackages packages{.names = {"xen-hypervisor-4.17-amd64"}, .dependencies_of = {}};
     return cached_directory(
-               "xen-4.17", packages.list(),
-               [&](const std::string& directory) { unpack_debian_packages(packages, directory); }) +
+               name_in_cache, packages().list(),
+               [&](const std::string& directory) { unpack_debian_packages(packages(), directory); }) +
            image;
 }
 
@@ -54,6 +60,13 @@ void write_xen_hypervisor(const std::string& path) {
     } catch (const InputError& error) {
         throw InputError(packed + ": " + error.what());
     }
+}
+
+std::string locate_xen_hypervisor() {
+    if (std::filesystem::exists(image)) {
+        return std::string("Xen is ") + image;
+    }
+    return "Xen 4.17 " + locate_debian_packages(packages(), name_in_cache);
 }
 
 } // namespace previrt

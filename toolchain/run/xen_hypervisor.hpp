@@ -9,4 +9,7 @@ namespace previrt {
 // Throws InputError.
 void write_xen_hypervisor(const std::string& path);
 
+// Where that would take it from. Throws InputError where it could not.
+std::string locate_xen_hypervisor();
+
 } // namespace previrt

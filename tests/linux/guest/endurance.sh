@@ -1,6 +1,9 @@
 #!/bin/sh
 # Runs in a guest: much of everything, memory until there is none, and files that must outlive it all. Ends with
-# "endurance: nothing was lost", or says what was.
+# "endurance: nothing was lost", or says what was. The kernel's command line may have endurance_divisor=N, for the Nth
+# part of the work, and endurance_seed=N, which it says at both ends and has in its memory.
+seed=${endurance_seed:-0}
+echo "endurance: seed $seed"
 lost=0
 mkdir /tmp/kept
 for i in $(seq 20); do
@@ -9,7 +12,7 @@ done
 (cd /tmp/kept && sha256sum ./*) >/tmp/sums
 sums=$(sha256sum </tmp/sums)
 
-endurance || lost=1
+endurance "${endurance_divisor:-1}" "$seed" || lost=1
 
 killed=$(dmesg | grep -c 'Out of memory: Killed process .* (endurance)')
 echo "endurance: killed, says the kernel: $killed of 2"
@@ -23,4 +26,4 @@ echo "endurance: files: $whole of 20"
 # The report of an OOM kill has a call trace and is no fault.
 bad=$(dmesg | grep -E 'BUG|WARNING|Oops|general protection|unchecked MSR|lockup|stall|segfault|traps:')
 [ -z "$bad" ] || { echo "endurance: kernel log: $bad"; lost=1; }
-[ $lost = 0 ] && echo 'endurance: nothing was lost'
+[ $lost = 0 ] && echo "endurance: nothing was lost, seed $seed"

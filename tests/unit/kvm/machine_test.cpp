@@ -6,15 +6,19 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_interface.hpp"
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
+#include "toolchain/run/kvm_report.hpp"
 
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <set>
 #include <sstream>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -46,9 +50,43 @@ TEST(KvmHost, WhatLacksIsSaidInALine) {
               "bare and --on xen need no KVM");
     EXPECT_EQ(refusal("/dev/null"), "/dev/null: it is not KVM: Inappropriate ioctl for device; --on bare and "
                                     "--on xen need no KVM");
-    EXPECT_PRED2(contains, kvm_open_failure("/dev/kvm", EACCES),
-                 "/dev/kvm: Permission denied: you may not use it (usermod --append --groups kvm USER");
+    const ScratchDirectory directory;
+    const std::string device = directory.write("kvm", "");
+    chmod(device.c_str(), S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP);
+    EXPECT_PRED2(contains, kvm_open_failure(device, EACCES),
+                 "/kvm: Permission denied: you may not use it (usermod --append --groups ");
+    chmod(device.c_str(), S_IRUSR | S_IWUSR);
+    EXPECT_PRED2(contains, kvm_open_failure(device, EACCES),
+                 ": you may not use it (as root: chgrp kvm " + device + " && chmod 660 " + device);
     EXPECT_PRED2(contains, kvm_open_failure("/dev/kvm", ENODEV), "this host has no KVM");
+}
+
+// Of a host: what it answers to each request.
+std::string refusal_of(int version, const std::set<int>& lacking) {
+    try {
+        check_kvm("/dev/kvm", [&](unsigned long request, int argument) {
+            errno = ENOTTY;
+            return request == KVM_GET_API_VERSION ? version : static_cast<int>(!lacking.contains(argument));
+        });
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(KvmHost, ItsVersionAndWhatItLacksAreSaidInALine) {
+    EXPECT_EQ(refusal_of(KVM_API_VERSION, {}), "");
+    EXPECT_EQ(refusal_of(-1, {}),
+              "/dev/kvm: it is not KVM: Inappropriate ioctl for device; --on bare and --on xen need no KVM");
+    EXPECT_EQ(refusal_of(11, {}), "/dev/kvm: it speaks version 11 of KVM's interface, not 12: it takes a "
+                                  "Linux of 4.11 or later; --on bare and --on xen need no KVM");
+    EXPECT_EQ(refusal_of(KVM_API_VERSION, {KVM_CAP_IRQFD, KVM_CAP_IRQCHIP}),
+              "/dev/kvm: this host's KVM lacks IRQCHIP, IRQFD: it takes a Linux of 4.11 or later; --on bare "
+              "and --on xen need no KVM");
+    for (const int needed : {KVM_CAP_USER_MEMORY, KVM_CAP_EXT_CPUID, KVM_CAP_IRQ_ROUTING, KVM_CAP_IOEVENTFD,
+                             KVM_CAP_GET_TSC_KHZ, KVM_CAP_IMMEDIATE_EXIT}) {
+        EXPECT_PRED2(contains, refusal_of(KVM_API_VERSION, {needed}), "this host's KVM lacks ") << needed;
+    }
 }
 
 TEST(Mapping, MoreThanThisMachineHasIsRefused) {
@@ -62,6 +100,23 @@ TEST(Mapping, MoreThanThisMachineHasIsRefused) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.bytes().data()) % (2 * mib), 0U);
     EXPECT_EQ(memory.bytes().size(), 3 * mib);
     memory.bytes().front() = memory.bytes().back() = 1;
+}
+
+// ---- what --verbose tells
+
+TEST(KvmReport, ExitsAndCounts) {
+    const auto text = [](const KvmExits& exits, const std::vector<KvmStat>& stats) {
+        std::ostringstream output;
+        describe_exits(output, exits, stats);
+        return output.str();
+    };
+    EXPECT_EQ(text({}, {}), "previrt: KVM: exits to the monitor: none\n"
+                            "previrt: KVM: its own counts: it tells none\n");
+    EXPECT_EQ(text({{KVM_EXIT_MMIO, 2}, {KVM_EXIT_INTR, 3}, {999, 1}},
+                   {{.name = "exits", .value = 7}, {.name = "halt_exits", .value = 5}}),
+              "previrt: KVM: exits to the monitor: MMIO 2, signal 3, reason 999 1\n"
+              "previrt: KVM: its own counts: exits 7, halt_exits 5\n");
+    EXPECT_EQ(read_kvm_stats(Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC))).size(), 0U);
 }
 
 // ---- confinement
@@ -118,18 +173,24 @@ protected:
         const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
         KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package,
                            user_mode);
+        std::ostringstream description;
+        machine.describe(description);
         KvmEnd end = machine.run(options);
+        machine.describe_end(description);
+        described_ = description.str();
         said_ = machine.console().vmm().end().value_or("");
         return end;
     }
 
     [[nodiscard]] const std::string& console() const { return console_; }
     [[nodiscard]] const std::string& said() const { return said_; }
+    [[nodiscard]] const std::string& described() const { return described_; } // for --verbose
 
 private:
     Descriptor kvm_;
     std::string console_;
     std::string said_;
+    std::string described_;
 };
 
 TEST_F(KvmGuest, PrintsAndEnds) {
@@ -139,6 +200,20 @@ TEST_F(KvmGuest, PrintsAndEnds) {
     EXPECT_TRUE(end.processor.guest_rang);
     EXPECT_EQ(end.processor.failure, "");
     EXPECT_FALSE(end.machine.timed_out);
+}
+
+TEST_F(KvmGuest, IsDescribed) {
+    run('h', 60, 33 * mib);
+    EXPECT_PRED2(contains, described(),
+                 "previrt: KVM: memory slot 0: the guest's RAM, 34 MiB at 0x100000000\n"
+                 "previrt: KVM: memory slot 1: the VMM's, ");
+    EXPECT_PRED2(contains, described(), " MiB at 0x102200000: image ");
+    EXPECT_PRED2(contains, described(), "user mode has page tables that are its kernel's\n");
+    EXPECT_PRED2(contains, described(), "previrt: KVM: exits to the monitor: MMIO 1\n"); // the doorbell
+    run('3');
+    EXPECT_PRED2(contains, described(), "previrt: KVM: exits to the monitor: triple fault 1\n");
+    run('s', 0.5);
+    EXPECT_PRED2(contains, described(), "previrt: KVM: exits to the monitor: signal ");
 }
 
 TEST_F(KvmGuest, PrintsMoreThanARingHolds) {

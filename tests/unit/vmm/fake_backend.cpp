@@ -25,6 +25,9 @@ void stop_guest(std::string_view reason, std::uint64_t value) {
 void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail) {
     throw fake::Stop(std::string(reason) + ' ' + std::to_string(value) + ": " + std::string(detail));
 }
+void tell_of_panic() {
+    fake::host.console += "(told of the panic)";
+}
 void end_guest(std::string_view word) {
     throw fake::End(std::string(word));
 }

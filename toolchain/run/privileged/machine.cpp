@@ -4,6 +4,7 @@
 #include "backends/kvm-privileged/layout.hpp"
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/kvm_host.hpp"
+#include "toolchain/run/kvm_report.hpp"
 #include "toolchain/run/privileged/features.hpp"
 
 #include <cstring>
@@ -93,14 +94,32 @@ KvmEnd PrivilegedMachine::run(const RunOptions& options) {
          .stop = [&](pthread_t thread) { guest_->stop(thread); }});
 }
 
+namespace {
+
+nlohmann::json by_name(const std::vector<KvmStat>& stats) {
+    nlohmann::json json = nlohmann::json::object();
+    for (const KvmStat& stat : stats) {
+        json[stat.name] = stat.value;
+    }
+    return json;
+}
+
+} // namespace
+
 nlohmann::json PrivilegedMachine::counts() const {
-    nlohmann::json counts = nlohmann::json::object();
-    counts["exits"] = guest_->exits();
-    counts["post_codes"] = nlohmann::json::array();
+    nlohmann::json counts{{"kvm", by_name(guest_->read_stats())}, {"post_codes", nlohmann::json::array()}};
     for (const PostCode& post : guest_->post_codes()) {
-        counts["post_codes"].push_back({{"code", post.code}, {"exits", post.counts}});
+        counts["post_codes"].push_back({{"code", post.code}, {"kvm", by_name(post.stats)}});
     }
     return counts;
+}
+
+void PrivilegedMachine::describe(std::ostream& output) const {
+    describe_layout(output, layout_, UserMode::isolated);
+}
+
+void PrivilegedMachine::describe_end(std::ostream& output) const {
+    describe_exits(output, guest_->exits(), guest_->read_stats());
 }
 
 } // namespace previrt

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <ostream>
 #include <span>
 
 namespace previrt {
@@ -28,7 +29,12 @@ public:
     KvmEnd run(const RunOptions& options);
     // Of run().
     [[nodiscard]] const KvmConsole& console() const { return *console_; }
+    // Of the exits, for the file of counters.
     [[nodiscard]] nlohmann::json counts() const;
+
+    // For --verbose: before run(), and after it.
+    void describe(std::ostream& output) const;
+    void describe_end(std::ostream& output) const;
 
 private:
     void add_memory();

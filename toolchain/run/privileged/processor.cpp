@@ -34,7 +34,7 @@ PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const Priv
       parts_(parts), clock_(processor.descriptor(), epoch), epoch_seconds_(epoch.epoch_nanoseconds / second),
       guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
       own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
-      counts_(processor.descriptor()) {}
+      stats_(processor.descriptor()) {}
 
 Devices& PrivilegedProcessor::devices() {
     if (vmm_is_active_) {
@@ -76,7 +76,6 @@ KvmExit PrivilegedProcessor::run(const std::function<void()>& confine) {
         }
         runs_ = false;
         call_reader();
-        exits_ = counts_.read();
         return {.guest_rang = !lives, .failure = {}};
     } catch (const InputError& error) {
         runs_ = false;
@@ -131,6 +130,7 @@ void PrivilegedProcessor::halt() {
 
 bool PrivilegedProcessor::judge_exit() {
     const kvm_run& exit = processor_.exit();
+    ++exits_[exit.exit_reason];
     switch (exit.exit_reason) {
     case KVM_EXIT_INTR:
     case KVM_EXIT_IRQ_WINDOW_OPEN:
@@ -184,8 +184,8 @@ void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
     if (processor_.system_registers().cs.dpl != user_mode) {
         return;
     }
-    if (counts_.known() && !data.empty() && post_codes_.size() < most) {
-        post_codes_.push_back({.code = data.front(), .counts = counts_.read()});
+    if (!data.empty() && post_codes_.size() < most) {
+        post_codes_.push_back({.code = data.front(), .stats = stats_.read()});
     }
 }
 

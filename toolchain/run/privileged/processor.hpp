@@ -2,8 +2,8 @@
 #pragma once
 
 #include "toolchain/run/kvm_processor.hpp"
+#include "toolchain/run/kvm_stats.hpp"
 #include "toolchain/run/privileged/devices.hpp"
-#include "toolchain/run/privileged/exit_counts.hpp"
 #include "toolchain/run/privileged/guest_clock.hpp"
 #include "toolchain/run/privileged/virtual_processor.hpp"
 #include "toolchain/run/privileged/vmm_questions.hpp"
@@ -33,7 +33,7 @@ struct PrivilegedParts {
 // site: a program marks so what it does.
 struct PostCode {
     std::uint8_t code;
-    ExitCounts::Counts counts;
+    std::vector<KvmStat> stats;
 };
 
 // Runs a guest that keeps its privileges, and is its devices until the VMM can be.
@@ -50,7 +50,8 @@ public:
     void input_came();
 
     // After run().
-    [[nodiscard]] const ExitCounts::Counts& exits() const { return exits_; }
+    [[nodiscard]] const KvmExits& exits() const { return exits_; }
+    [[nodiscard]] std::vector<KvmStat> read_stats() const { return stats_.read(); }
     [[nodiscard]] const std::vector<PostCode>& post_codes() const { return post_codes_; }
 
 private:
@@ -81,8 +82,8 @@ private:
     OwnDevices own_devices_;
     VmmDevices vmm_devices_;
     bool vmm_is_active_ = false;
-    ExitCounts counts_;
-    ExitCounts::Counts exits_;
+    KvmStats stats_;
+    KvmExits exits_;
     std::vector<PostCode> post_codes_;
     std::optional<AlarmClock> alarm_;
     std::atomic<pthread_t> thread_{};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Each part does a fixed amount of work and returns how much of it came to its end: all of it, or something was lost.
+ * Each part does its share of a fixed amount of work and returns how much of it came to its end: all of it, or something was lost.
  */
 #pragma once
 #define _GNU_SOURCE
@@ -10,6 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What the command line says. */
+extern unsigned divisor; /* of all amounts of work */
+extern uint32_t seed; /* of what is written into memory */
+
+static inline unsigned share(unsigned amount)
+{
+	return amount / divisor;
+}
 
 uint64_t run_programs(void);
 uint64_t system_calls(void);

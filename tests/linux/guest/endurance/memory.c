@@ -25,7 +25,7 @@ static _Noreturn void take_all_memory(void)
 static int is_filled(const uint8_t *memory)
 {
 	for (size_t i = 0; i < kept; i++)
-		if (memory[i] != (uint8_t)(i / 4096 * 31))
+		if (memory[i] != (uint8_t)(i / 4096 * 31 + seed))
 			return 0;
 	return 1;
 }
@@ -38,7 +38,7 @@ uint64_t run_out_of_memory(void)
 
 	require(memory != NULL, "malloc");
 	for (size_t i = 0; i < kept; i++)
-		memory[i] = (uint8_t)(i / 4096 * 31);
+		memory[i] = (uint8_t)(i / 4096 * 31 + seed);
 	for (unsigned i = 0; i < victims; i++) {
 		int status;
 		const pid_t victim = fork();

@@ -13,10 +13,10 @@ struct message {
 /* Every sender of a group sends to every receiver of it, in turn. */
 static _Noreturn void send_all(uint32_t sender, int ends[receivers][2])
 {
-	for (uint32_t number = 0; number < rounds; number++) {
+	for (uint32_t number = 0; number < share(rounds); number++) {
 		struct message message = { .sender = sender, .number = number };
 
-		memset(message.text, (int)(sender + number), sizeof message.text);
+		memset(message.text, (int)(seed + sender + number), sizeof message.text);
 		for (unsigned to = 0; to < receivers; to++)
 			require(write(ends[to][1], &message, sizeof message) == sizeof message, "write");
 	}
@@ -28,7 +28,7 @@ static int is_whole(const struct message *message, const uint32_t *next)
 	if (message->sender >= senders || message->number != next[message->sender])
 		return 0;
 	for (size_t i = 0; i < sizeof message->text; i++)
-		if (message->text[i] != (uint8_t)(message->sender + message->number))
+		if (message->text[i] != (uint8_t)(seed + message->sender + message->number))
 			return 0;
 	return 1;
 }

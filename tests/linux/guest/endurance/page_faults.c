@@ -30,12 +30,12 @@ static uint32_t *page_of(uint32_t *memory, unsigned number)
 	return memory + (size_t)number * page / sizeof *memory;
 }
 
-static int write_all(uint32_t *memory, uint32_t seed)
+static int write_all(uint32_t *memory, uint32_t first)
 {
 	for (unsigned i = 0; i < pages; i++)
-		*page_of(memory, i) = seed + i;
+		*page_of(memory, i) = seed + first + i;
 	for (unsigned i = 0; i < pages; i++)
-		if (*page_of(memory, i) != seed + i)
+		if (*page_of(memory, i) != seed + first + i)
 			return 0;
 	return 1;
 }
@@ -52,7 +52,7 @@ static int write_in_child(uint32_t *memory)
 	if (waitpid(child, &status, 0) != child || status != 0)
 		return 0;
 	for (unsigned i = 0; i < pages; i++)
-		if (*page_of(memory, i) != 100 + i)
+		if (*page_of(memory, i) != seed + 100 + i)
 			return 0;
 	return 1;
 }
@@ -64,7 +64,7 @@ uint64_t fault_pages(void)
 	const int file = open("/tmp/endurance-pages", O_CREAT | O_TRUNC | O_RDWR, 0600);
 	int right = 1;
 
-	for (uint32_t round = 0; round < fresh_rounds; round++) {
+	for (uint32_t round = 0; round < share(fresh_rounds); round++) {
 		uint32_t *const memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
 		right &= *memory == 0 && write_all(memory, round);
@@ -72,12 +72,12 @@ uint64_t fault_pages(void)
 	}
 	uint32_t *const memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	right &= write_all(memory, 100);
-	for (unsigned round = 0; round < copying_rounds; round++)
+	for (unsigned round = 0; round < share(copying_rounds); round++)
 		right &= write_in_child(memory);
 	munmap(memory, (size_t)pages * page);
 
 	require(file >= 0 && ftruncate(file, (off_t)pages * page) == 0, "/tmp/endurance-pages");
-	for (uint32_t round = 0; round < mapped_rounds; round++) {
+	for (uint32_t round = 0; round < share(mapped_rounds); round++) {
 		uint32_t *const shared = map(MAP_SHARED, file);
 
 		right &= write_all(shared, round);

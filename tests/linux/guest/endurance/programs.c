@@ -24,7 +24,7 @@ uint64_t run_programs(void)
 	const uint64_t forks_before = forks_so_far();
 	uint64_t ended_well = 0;
 
-	for (unsigned begin = 0; begin < programs; begin += at_once) {
+	for (unsigned begin = 0; begin < share(programs); begin += at_once) {
 		pid_t processes[at_once];
 
 		for (unsigned i = 0; i < at_once; i++) {

@@ -46,7 +46,7 @@ static void queue(pid_t process, int signal, int value)
 /* Answers every number with the same; ends without an answer after the last. */
 static void answer(const sigset_t *set)
 {
-	for (int i = 0; i < exchanges; i++) {
+	for (int i = 0; i < (int)share(exchanges); i++) {
 		siginfo_t information;
 
 		if (sigwaitinfo(set, &information) < 0 || information.si_value.sival_int != i)
@@ -71,7 +71,7 @@ static uint64_t exchange(void)
 	require(other >= 0, "fork");
 	if (other == 0)
 		answer(&set);
-	for (int i = 0; i < exchanges; i++) {
+	for (int i = 0; i < (int)share(exchanges); i++) {
 		siginfo_t information;
 
 		queue(other, SIGRTMIN, i);
@@ -88,13 +88,13 @@ uint64_t send_signals(void)
 
 	require(sigaltstack(&own_stack, NULL) == 0, "sigaltstack");
 	handle(SIGUSR1, count, 1);
-	for (int i = 0; i < to_self; i++)
+	for (int i = 0; i < (int)share(to_self); i++)
 		queue(getpid(), SIGUSR1, i);
 	const uint64_t exchanged = exchange();
 	handle(SIGSEGV, allow, 1);
 	forbidden = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	require(forbidden != MAP_FAILED, "mmap");
-	for (unsigned i = 0; i < faults; i++) {
+	for (unsigned i = 0; i < share(faults); i++) {
 		*forbidden = i;
 		require(*forbidden == i, "memory behind a signal");
 		require(mprotect((void *)(uintptr_t)forbidden, page, PROT_NONE) == 0, "mprotect");

@@ -14,7 +14,7 @@ uint64_t system_calls(void)
 	uint64_t answered = 0;
 
 	require(file >= 0, "/tmp/endurance-counter");
-	for (uint32_t i = 0; i < rounds; i++) {
+	for (uint32_t i = 0; i < share(rounds); i++) {
 		uint32_t back = 0;
 
 		answered += syscall(SYS_getppid) == parent;

@@ -16,7 +16,7 @@ static void *take_turns(void *argument)
 	const uint32_t number = (uint32_t)(uintptr_t)argument;
 
 	pthread_mutex_lock(&mutex);
-	while (turn < turns) {
+	while (turn < share(turns)) {
 		if (turn % thread_count != number) {
 			pthread_cond_wait(&changed[number], &mutex);
 			continue;
