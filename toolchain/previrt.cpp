@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
+#include "bench/linux_kvm.hpp"
 #include "bench/linux_padding.hpp"
 #include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
@@ -187,20 +188,44 @@ void add_pack(CLI::App& app, Action& action) {
     });
 }
 
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+    command.add_option("--version", options.version, "6.1 or 6.12 (6.1)")
+        ->check(CLI::IsMember({"6.1", "6.12"}));
+    command.add_option("--config", options.configuration, "small or rich (small)")
+        ->check(CLI::IsMember({"small", "rich"}));
+    command.add_option("--compiler", options.compiler, "gcc or clang (gcc)")
+        ->check(CLI::IsMember({"gcc", "clang"}));
+    command.add_option("--json", options.json, "Write the figures to this file too");
+}
+
 void add_bench_of(CLI::App& bench, Action& action, const char* name, const char* description,
                   void (*measure)(const BenchOptions& options)) {
     auto* const command = bench.add_subcommand(name, description);
     const auto options = std::make_shared<BenchOptions>();
-    command->add_option("--version", options->version, "6.1 or 6.12 (6.1)")
-        ->check(CLI::IsMember({"6.1", "6.12"}));
-    command->add_option("--config", options->configuration, "small or rich (small)")
-        ->check(CLI::IsMember({"small", "rich"}));
-    command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
-        ->check(CLI::IsMember({"gcc", "clang"}));
-    command->add_option("--json", options->json, "Write the figures to this file too");
+    add_bench_options(*command, *options);
     command->callback([&action, options, measure] {
         action = [options, measure] {
             measure(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_kvm(CLI::App& bench, Action& action) {
+    auto* const command = bench.add_subcommand(
+        "kvm", "What KVM costs Linux: time an operation, and the host's, User Mode Linux's and QEMU's");
+    const auto options = std::make_shared<KvmBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command->add_option("--runs", options->effort.runs, "Measurements of each operation (10)")
+        ->check(CLI::Range(1, 1000));
+    command
+        ->add_option("--sample", options->effort.sample_microseconds,
+                     "Microseconds that each of them takes at least (20000)")
+        ->check(CLI::Range(1, 10000000));
+    command->add_option("--cpu", options->processor, "The processor to run on (the last)");
+    command->callback([&action, options] {
+        action = [options] {
+            bench_linux_kvm(*options);
             return 0;
         };
     });
@@ -215,6 +240,7 @@ void add_bench(CLI::App& app, Action& action) {
     add_bench_of(*command, action, "xen",
                  "What Xen costs Linux: instructions an operation, ours and Debian's XenoLinux",
                  bench_linux_xen);
+    add_bench_kvm(*command, action);
 }
 
 // ---- what is to come
