@@ -132,6 +132,10 @@ bool slot_is_reserved(unsigned root_index) {
 
 namespace previrt::kvm {
 
+bool entries_are_flushed() {
+    return !backend::invalidation_is_queued;
+}
+
 void start_isolation() {
     if (!backend::separates_user_mode()) {
         return;

@@ -34,6 +34,8 @@ inline std::uint8_t* pointer_to(std::uint64_t physical) {
 inline std::uint64_t physical_of(const void* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer) - map_address + ram_base;
 }
+// Nothing is queued that backend::flush_entries would do.
+bool entries_are_flushed();
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
 // Whole pages of zeros for the VMM's own use, at start only.

@@ -39,6 +39,7 @@ extern std::uint32_t trap_vector;
 extern std::uint8_t exit_disabled;
 extern std::uint8_t trap_in_user_root;
 extern std::uint8_t interrupts_disabled;
+extern std::uint8_t quick_system_calls;
 
 extern const std::uint64_t exception_entries[20];
 extern const std::uint64_t event_pointer;
@@ -129,8 +130,19 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
            address < reinterpret_cast<std::uint64_t>(end);
 }
 
+// Whether system calls may come and go by system_calls.h, for what only the VMM changes.
+bool system_calls_may_be_quick() {
+    constexpr std::uint64_t selectors = 0x00230010; // Linux's, in STAR: 0x33 and 0x2b, 0x10 and 0x18
+    constexpr std::uint64_t cleared =
+        (native_flags & ~flag_resume) | flag_interrupt | flag_iopl | native_user_flags;
+    return (vcpu.efer & efer_sce) != 0 && vcpu.star >> 32U == selectors &&
+           (vcpu.syscall_mask & cleared) == cleared && !backend::separates_user_mode() &&
+           !vcpu.descriptors_may_differ && entries_are_flushed();
+}
+
 void leave() {
     prepare_return();
+    quick_system_calls = system_calls_may_be_quick() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }

@@ -15,6 +15,8 @@
 #define INTERRUPTS_DISABLED interrupts_disabled
 #define SELECTOR_CODE 0x33
 #define SELECTOR_STACK 0x2b
+#define SELECTOR_GUEST_CODE 0x10 // as entries.cpp has found
+#define SELECTOR_GUEST_STACK 0x18
 
 	.macro save_but_rax
 	movq %rcx, VCPU(RCX)
@@ -184,6 +186,10 @@ event_entry:
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 2f
+	movq (%rsp), %rax
+	subq $system_return_begin, %rax
+	cmpq $(system_return_end - system_return_begin), %rax
+	jb system_return_interrupted
 7:	movq event_rax, %rax
 	iretq
 6:	cmpb $0, leaving_to_user_root
@@ -212,8 +218,10 @@ event_entry:
 	jmp leave
 	.endm
 
-	system_call system_call_entry, system_call_entered
+	system_call general_system_call_entry, system_call_entered
 	system_call system_call_32_entry, system_call_32_entered
+
+#include "backends/kvm/system_calls.h"
 
 // ---- back to the guest
 
@@ -497,7 +505,7 @@ sti_region: .quad sti_enabled, sti_end
 	.data
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
-	.globl exit_disabled, exit_changes_root, trap_in_user_root, jump_rax, jump_rcx, jump_number
+	.globl exit_disabled, exit_changes_root, trap_in_user_root, jump_rax, jump_rcx, jump_number, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
@@ -511,6 +519,7 @@ exit_changes_root: .byte 0
 interrupts_disabled: .byte 1
 leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
+quick_system_calls: .byte 0
 
 	.bss
 	.balign 16

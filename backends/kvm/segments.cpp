@@ -11,6 +11,8 @@ namespace previrt::kvm {
 extern "C" {
 [[gnu::section(".shared.tables")]] std::uint64_t global_table[global_entries + own_entries];
 [[gnu::section(".shared.tables")]] std::uint64_t local_table[local_entries];
+std::uint64_t user_gs_base; // while the kernel runs
+std::uint64_t kernel_gs_base;
 }
 
 namespace {
@@ -23,8 +25,6 @@ constexpr std::uint64_t level_0_code = 0x00af9b000000ffff;
 unsigned global_written;
 unsigned local_written;
 
-std::uint64_t user_gs_base; // while the kernel runs
-std::uint64_t kernel_gs_base;
 std::uint64_t debug_registers[8];
 
 void write_active_gs_base(std::uint64_t base) {
