@@ -2,6 +2,7 @@
 // The shadow tables are KVM's own input: it follows stores to them as a TLB does, at the next invalidation.
 #include "backends/kvm/domain.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 
 namespace previrt::backend {
 
@@ -93,6 +94,7 @@ void invalidate_page(std::uint64_t address) {
     if (invalidation_is_queued) {
         invalidate_all();
     } else {
+        ++counters.hypercalls[call_invalidate];
         call_level_0(level_0_invalidate, address);
     }
 }
@@ -103,6 +105,7 @@ void queue_invalidate_all() {
 
 void invalidate_all() {
     invalidation_is_queued = false;
+    ++counters.hypercalls[call_load_root];
     call_level_0(level_0_load_root, kernel_root);
 }
 

@@ -21,6 +21,9 @@ Level0Function level_0_write_cr0;
 Level0Function level_0_write_cr4;
 }
 
+// Where the counters have the calls of level 0.
+enum Level0Call : std::uint8_t { call_load_root, call_invalidate, call_wait, call_write_cr0, call_write_cr4 };
+
 struct Memory {
     std::uint8_t* pool; // of shadow tables
     std::uint32_t table_count;

@@ -3,6 +3,7 @@
 #include "backends/kvm/domain.hpp"
 #include "frontends/x86/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -132,12 +133,14 @@ void write_gs_base(bool user, std::uint64_t base) {
 
 void set_task_switched(bool set) {
     constexpr std::uint64_t base = cr0_pg | cr0_am | cr0_wp | cr0_ne | cr0_et | cr0_mp | cr0_pe;
+    ++counters.hypercalls[call_write_cr0];
     call_level_0(level_0_write_cr0, base | (set ? std::uint64_t{cr0_ts} : 0));
 }
 
 // FS and GS base instructions and XSAVE are there in any case.
 void set_extensions(std::uint64_t cr4) {
     constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
+    ++counters.hypercalls[call_write_cr4];
     call_level_0(level_0_write_cr4, base | (cr4 & cr4_tsd));
 }
 

@@ -6,8 +6,6 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
-#include <cstring>
-
 namespace previrt::shadow {
 
 Table* tables;
@@ -21,6 +19,15 @@ namespace {
 
 TableNumber free_list;
 std::uint32_t free_count;
+
+// The hypervisor may look at each store to what was a page table until now, and most entries are 0.
+void clear(std::uint64_t* entries) {
+    for (unsigned i = 0; i < entries_per_table; ++i) {
+        if (entries[i] != 0) {
+            entries[i] = 0;
+        }
+    }
+}
 
 constexpr unsigned most_buried = 128;
 TableNumber buried[most_buried];
@@ -80,7 +87,7 @@ void free_buried_tables() {
     }
     backend::flush_entries();
     for (unsigned i = 0; i < buried_count; ++i) {
-        std::memset(backend::table_entries(buried[i]), 0, page_bytes);
+        clear(backend::table_entries(buried[i]));
         tables[buried[i]].next = free_list;
         free_list = buried[i];
         ++free_count;
