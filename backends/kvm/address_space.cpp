@@ -24,6 +24,7 @@ constexpr std::uint64_t level_0_flags = 0x63;
 // With --isolate: levels 1, 2 and 3 of what user mode's roots hold of the VMM.
 std::uint64_t* user_tables;
 bool invalidation_is_queued;
+bool has_retired_tables; // since the last invalidation
 
 } // namespace
 
@@ -62,17 +63,21 @@ TableNumber table_at(std::uint64_t frame) {
 
 void publish_table(TableNumber /*table*/) {}
 void retire_table(TableNumber /*table*/) {
-    queue_invalidate_all(); // it may become another table, and KVM may still walk it
+    has_retired_tables = true;
 }
 
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
-    std::uint64_t& place = table_entries(table)[index];
-    invalidation_is_queued = invalidation_is_queued || (place & 1U) != 0;
-    __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
+    __atomic_store_n(&table_entries(table)[index], entry, __ATOMIC_RELAXED);
 }
 
 void flush_entries() {
     if (invalidation_is_queued) {
+        invalidate_all();
+    }
+}
+
+void forget_retired_tables() {
+    if (has_retired_tables) {
         invalidate_all();
     }
 }
@@ -105,6 +110,7 @@ void queue_invalidate_all() {
 
 void invalidate_all() {
     invalidation_is_queued = false;
+    has_retired_tables = false;
     ++counters.hypercalls[call_load_root];
     call_level_0(level_0_load_root, kernel_root);
 }

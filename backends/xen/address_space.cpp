@@ -90,6 +90,10 @@ void flush_entries() {
     flush_updates();
 }
 
+void forget_retired_tables() {
+    flush_updates();
+}
+
 namespace {
 
 void change_pair(unsigned first_command, unsigned second_command, TableNumber kernel,

@@ -14,6 +14,7 @@ std::uint64_t frame_count;
 TableNumber current_root = no_table;
 bool kernel_pages_are_lazy;
 std::uint64_t removals;
+std::uint32_t complete_invalidations = 1;
 
 namespace {
 
@@ -40,7 +41,8 @@ void start_pool(ShadowMemory memory) {
     tables = reinterpret_cast<Table*>(memory.bytes);
     frames = reinterpret_cast<Frame*>(tables + backend::table_count());
     for (std::uint64_t frame = 0; frame < frame_count; ++frame) {
-        frames[frame] = {.tables = no_table, .writer = {}, .writers = 0, .unsynchronized = false};
+        frames[frame] = {
+            .tables = no_table, .writer = {}, .writers = 0, .let_go = 0, .unsynchronized = false};
     }
     free_list = no_table;
     for (TableNumber table = backend::table_count(); table > 0; --table) {
@@ -85,7 +87,7 @@ void free_buried_tables() {
     if (buried_count == 0) {
         return;
     }
-    backend::flush_entries();
+    backend::forget_retired_tables();
     for (unsigned i = 0; i < buried_count; ++i) {
         clear(backend::table_entries(buried[i]));
         tables[buried[i]].next = free_list;
