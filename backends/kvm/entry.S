@@ -140,10 +140,13 @@ refused:
 	call return_refused
 	jmp leave
 
-// From the gates of level 0, with RAX put away. A page fault's frame lies on the second stack of the IST, a
-// breakpoint's on the fourth.
+// From the gates of level 0. A page fault's frame lies on the second stack of the IST, a breakpoint's on the fourth.
 page_fault_entry:
-	movq fault_rax, %rax
+	movq %rax, VCPU(RAX)
+	movq page_fault_place, %rax
+	movq %rax, fault_address
+	movq $page_fault_frame, page_fault_place
+	movq VCPU(RAX), %rax
 	popq trap_error_code
 	movl $14, trap_vector
 	jmp trapped
@@ -323,20 +326,18 @@ level_0_leave:
 level_0_leave_iret:
 	iretq
 
+// RSP is the one register that need not be kept: another frame gives it.
 page_fault_gate:
-	movq %rax, fault_rax
-	movq %cr2, %rax
-	movq %rax, fault_address
-	movq $page_fault_frame, %rsp
+	movq %cr2, %rsp
+	xchgq %rsp, page_fault_place
 	iretq
 
 // ---- the same for --isolate
 
-	.macro change_root saved, frame
+	.macro change_root frame
 	shlb $1, in_user_root
-	movq %rax, \saved
-	movq kernel_root, %rax
-	movq %rax, %cr3
+	movq kernel_root, %rsp
+	movq %rsp, %cr3
 	movq $\frame, %rsp
 	iretq
 	.endm
@@ -350,29 +351,23 @@ isolated_breakpoint_gate:
 	je 2f
 	cmpq $after_system_call_32, (%rsp)
 	je 3f
-	change_root breakpoint_rax, isolated_breakpoint_frame
-2:	change_root breakpoint_rax, isolated_system_call_frame
-3:	change_root breakpoint_rax, isolated_system_call_32_frame
+	change_root isolated_breakpoint_frame
+2:	change_root isolated_system_call_frame
+3:	change_root isolated_system_call_32_frame
 
 isolated_page_fault_gate:
-	shlb $1, in_user_root
-	movq %rax, fault_rax
-	movq %cr2, %rax
-	movq %rax, fault_address
-	movq kernel_root, %rax
-	movq %rax, %cr3
-	movq $page_fault_frame, %rsp
-	iretq
+	movq %cr2, %rsp
+	movq %rsp, page_fault_place
+	change_root page_fault_frame
 
 	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
 isolated_gate_\vector:
-	change_root trap_rax, isolated_frame_\vector
+	change_root isolated_frame_\vector
 	.endr
 
 isolated_event_gate: // it is the handler that asks
-	movq %rax, isolated_event_rax
-	movq kernel_root, %rax
-	movq %rax, %cr3
+	movq kernel_root, %rsp
+	movq %rsp, %cr3
 	movq $isolated_event_frame, %rsp
 	iretq
 level_0_end:
@@ -384,28 +379,24 @@ level_0_end:
 	.endm
 	level_3_frame page_fault_frame, page_fault_entry, (page_fault_stack_top - 48)
 	level_3_frame breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
-	level_3_frame isolated_breakpoint_frame, isolated_breakpoint, (breakpoint_stack_top - 40)
+	level_3_frame isolated_breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
 	level_3_frame isolated_system_call_frame, isolated_system_call, (breakpoint_stack_top - 40)
 	level_3_frame isolated_system_call_32_frame, isolated_system_call_32, (breakpoint_stack_top - 40)
-	level_3_frame isolated_event_frame, isolated_event, (event_stack_top - 40)
+	level_3_frame isolated_event_frame, event_entry, (event_stack_top - 40)
 	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
-	level_3_frame isolated_frame_\vector, isolated_\vector, (trap_stack_top - 40)
+	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 40)
 	.endr
 	.irp vector, 8, 10, 11, 12, 13, 17
-	level_3_frame isolated_frame_\vector, isolated_\vector, (trap_stack_top - 48)
+	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 48)
 	.endr
 
 	.balign 8
-	.globl kernel_root, user_root, exit_frame, fault_address, pending
+	.globl kernel_root, user_root, exit_frame, pending
 kernel_root: .quad 0
 user_root: .quad 0
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 exit_rax: .quad 0
-fault_address: .quad 0
-fault_rax: .quad 0
-trap_rax: .quad 0
-breakpoint_rax: .quad 0
-isolated_event_rax: .quad 0
+page_fault_place: .quad page_fault_frame // from its gate to its entry: the address of the fault
 pending: .byte 0
 in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until that is noted
 
@@ -421,30 +412,14 @@ event_stack_top:
 breakpoint_stack_top:
 
 	.text
-	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
-isolated_\vector:
-	movq trap_rax, %rax
-	jmp exception_\vector
-	.endr
-
-isolated_breakpoint:
-	movq breakpoint_rax, %rax
-	jmp breakpoint_entry
-
 // The user's RSP is in the frame of the breakpoint.
 isolated_system_call:
 	movq breakpoint_stack_top - 16, %rsp
-	movq breakpoint_rax, %rax
 	jmp system_call_entry
 
 isolated_system_call_32:
 	movq breakpoint_stack_top - 16, %rsp
-	movq breakpoint_rax, %rax
 	jmp system_call_32_entry
-
-isolated_event:
-	movq isolated_event_rax, %rax
-	jmp event_entry
 
 // User mode's own: what `syscall` finds there.
 	.section .user_gate, "ax"
@@ -504,11 +479,12 @@ sti_region: .quad sti_enabled, sti_end
 
 	.data
 	.balign 8
-	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
+	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled
 	.globl exit_disabled, exit_changes_root, trap_in_user_root, jump_rax, jump_rcx, jump_number, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
+fault_address: .quad 0
 jump_rax: .quad 0
 jump_rcx: .quad 0
 event_rax: .quad 0
