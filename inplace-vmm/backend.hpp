@@ -29,6 +29,9 @@ std::uint64_t* table_entries(TableNumber table);
 void publish_table(TableNumber table);
 void retire_table(TableNumber table); // no entry and no root names it any more
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry); // queued for the hypervisor
+// Whether the processor sets accessed bits in these very tables: it caches no entry of level 1 without one,
+// and they are written without.
+bool sets_accessed_bits();
 void flush_entries();         // a processor may still have cached what they were
 void forget_retired_tables(); // nothing reaches them any more, no cache either: they may be used anew
 // The table in this machine frame; ~0: none of the pool.

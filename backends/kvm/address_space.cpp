@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The shadow tables are KVM's own input: it follows stores to them as a TLB does, at the next invalidation.
 #include "backends/kvm/domain.hpp"
+#include "backends/kvm/stale_entries.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 
@@ -67,13 +68,19 @@ void retire_table(TableNumber /*table*/) {
 }
 
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
-    __atomic_store_n(&table_entries(table)[index], entry, __ATOMIC_RELAXED);
+    std::uint64_t& place = table_entries(table)[index];
+    note_change(table, index, place);
+    __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
 }
 
 void flush_entries() {
     if (invalidation_is_queued) {
         invalidate_all();
     }
+}
+
+bool sets_accessed_bits() {
+    return true;
 }
 
 void forget_retired_tables() {
@@ -98,7 +105,7 @@ void load_root(TableNumber kernel, TableNumber user) {
 void invalidate_page(std::uint64_t address) {
     if (invalidation_is_queued) {
         invalidate_all();
-    } else {
+    } else if (take_change(table_at(kernel_root >> page_shift), address)) {
         ++counters.hypercalls[call_invalidate];
         call_level_0(level_0_invalidate, address);
     }
@@ -111,6 +118,7 @@ void queue_invalidate_all() {
 void invalidate_all() {
     invalidation_is_queued = false;
     has_retired_tables = false;
+    forget_changes();
     ++counters.hypercalls[call_load_root];
     call_level_0(level_0_load_root, kernel_root);
 }

@@ -305,6 +305,10 @@ void flush_entries() {
     }
 }
 
+bool sets_accessed_bits() {
+    return false;
+}
+
 void forget_retired_tables() {
     flush_entries();
     for (const TableNumber table : retired) {
