@@ -3,6 +3,8 @@
 
 #include "frontends/x86/page_entry.hpp"
 
+#include <span>
+
 namespace previrt::kvm {
 
 namespace {
@@ -11,24 +13,29 @@ using backend::TableNumber;
 
 constexpr TableNumber no_table = ~TableNumber{0};
 
-// Of level 1.
-struct Place {
+// An entry of level 1, which may be reached by more than one address.
+struct Change {
     TableNumber table;
     unsigned index;
+    std::uint64_t invalidated; // the page by which it was since, or no_page
 };
-constexpr unsigned most_changed = 32;
-Place changed[most_changed];
-unsigned changed_count;
-bool is_complete = true; // all that changed is among them
+constexpr std::uint64_t no_page = ~std::uint64_t{0};
+constexpr unsigned most_changes = 64;
+Change changes[most_changes];
+unsigned change_count;
+bool are_complete = true; // all that changed is among them
 
-bool take(TableNumber table, unsigned index) {
-    for (unsigned i = 0; i < changed_count; ++i) {
-        if (changed[i].table == table && changed[i].index == index) {
-            changed[i] = changed[--changed_count];
-            return true;
+Change* find_change(TableNumber table, unsigned index) {
+    for (Change& change : std::span(changes, change_count)) {
+        if (change.table == table && change.index == index) {
+            return &change;
         }
     }
-    return false;
+    return nullptr;
+}
+
+bool is_leaf(std::uint64_t entry) {
+    return backend::guest_frame_of(machine_frame_in(entry)) < backend::guest_ram_bytes() >> page_shift;
 }
 
 } // namespace
@@ -38,19 +45,18 @@ void note_change(TableNumber table, unsigned index, std::uint64_t old) {
     if ((old & remembered) != remembered) {
         return;
     }
-    const bool is_leaf =
-        backend::guest_frame_of(machine_frame_in(old)) < backend::guest_ram_bytes() >> page_shift;
-    take(table, index);
-    if (!is_leaf || changed_count == most_changed) {
-        is_complete = false;
-        return;
+    if (Change* const known = find_change(table, index)) {
+        known->invalidated = no_page;
+    } else if (is_leaf(old) && change_count < most_changes) {
+        changes[change_count++] = {.table = table, .index = index, .invalidated = no_page};
+    } else {
+        are_complete = false;
     }
-    changed[changed_count++] = {.table = table, .index = index};
 }
 
 void forget_changes() {
-    changed_count = 0;
-    is_complete = true;
+    change_count = 0;
+    are_complete = true;
 }
 
 bool take_change(TableNumber root, std::uint64_t address) {
@@ -59,8 +65,15 @@ bool take_change(TableNumber root, std::uint64_t address) {
         const std::uint64_t entry = backend::table_entries(table)[table_index(address, level)];
         table = (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
     }
-    const bool was_changed = table != no_table && take(table, table_index(address, 1));
-    return was_changed || !is_complete;
+    Change* const change = table == no_table ? nullptr : find_change(table, table_index(address, 1));
+    const std::uint64_t page = address >> page_shift;
+    if (change == nullptr || change->invalidated == page) {
+        return !are_complete;
+    }
+    if (change->invalidated == no_page) {
+        change->invalidated = page;
+    }
+    return true;
 }
 
 } // namespace previrt::kvm

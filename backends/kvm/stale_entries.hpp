@@ -13,7 +13,7 @@ namespace previrt::kvm {
 void note_change(backend::TableNumber table, unsigned index, std::uint64_t old);
 // Everything is forgotten, but what changes from now on.
 void forget_changes();
-// Whether what is remembered of `address` may be old, from this root on. It is then said to be forgotten.
+// Whether what is remembered of `address`, by this root, may be old. It is said to be forgotten from now on.
 bool take_change(backend::TableNumber root, std::uint64_t address);
 
 } // namespace previrt::kvm
