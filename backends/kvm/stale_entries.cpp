@@ -42,7 +42,7 @@ bool is_leaf(std::uint64_t entry) {
 
 void note_change(TableNumber table, unsigned index, std::uint64_t old) {
     constexpr std::uint64_t remembered = page_present | page_accessed;
-    if ((old & remembered) != remembered) {
+    if ((old & remembered) != remembered || !are_complete) {
         return;
     }
     if (Change* const known = find_change(table, index)) {
