@@ -30,7 +30,7 @@ Unit unit_of(double nanoseconds) {
 
 std::string three_digits(double value) {
     std::array<char, 32> text{};
-    const int behind_the_point = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    const int behind_the_point = (value < 9.995 ? 1 : 0) + (value < 99.95 ? 1 : 0);
     std::snprintf(text.data(), text.size(), "%.*f", behind_the_point, value);
     return text.data();
 }
