@@ -35,6 +35,7 @@ struct InterruptFrame {
 };
 extern InterruptFrame exit_frame;
 extern std::uint8_t exit_changes_root;
+extern std::uint8_t exit_needs_iret;
 extern std::uint32_t trap_vector;
 extern std::uint8_t exit_disabled;
 extern std::uint8_t trap_in_user_root;
@@ -140,6 +141,13 @@ bool system_calls_may_be_quick() {
            !vcpu.descriptors_may_differ && entries_are_flushed();
 }
 
+// Other selectors than there are now, a step, and an address that a jump would fault at. What popf does not
+// load is RF, which matters to breakpoints alone: there are none here.
+bool needs_iret() {
+    return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
+           (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
+}
+
 void leave() {
     prepare_return();
     quick_system_calls = system_calls_may_be_quick() ? 1 : 0;
@@ -152,11 +160,13 @@ void leave() {
         exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
         exit_frame.cs = selector_user_code;
         exit_frame.ss = selector_user_data;
+        exit_needs_iret = needs_iret() ? 1 : 0;
         return;
     }
     exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
     exit_frame.cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
     exit_frame.ss = vcpu.ss;
+    exit_needs_iret = needs_iret() ? 1 : 0;
     leave_kernel_bases();
 }
 

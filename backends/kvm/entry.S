@@ -244,7 +244,14 @@ leave_begin: // an event from here on starts over
 	jne leave_again
 1:	cmpb $0, exit_changes_root
 	jne 2f
-	pushq exit_frame + 32
+	cmpb $0, exit_needs_iret
+	jne 3f
+	pushq exit_frame + 16
+	popfq
+	restore_all
+	movq VCPU(RSP), %rsp
+	jmp *VCPU(RIP)
+3:	pushq exit_frame + 32
 	pushq VCPU(RSP)
 	pushq exit_frame + 16
 	pushq exit_frame + 8
@@ -267,7 +274,7 @@ leave_end:
 leave_again:
 	movb $0, leaving_to_user_root
 	movq $vmm_stack_top, %rsp
-	cld
+	clear_flags
 	call return_interrupted
 	jmp leave
 
@@ -480,7 +487,7 @@ sti_region: .quad sti_enabled, sti_end
 	.data
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled
-	.globl exit_disabled, exit_changes_root, trap_in_user_root, jump_rax, jump_rcx, jump_number, quick_system_calls
+	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, jump_rax, jump_rcx, jump_number, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
@@ -492,6 +499,7 @@ jump_number: .long 0
 trap_vector: .long 0
 exit_disabled: .byte 0
 exit_changes_root: .byte 0
+exit_needs_iret: .byte 0 // which takes ten times as long as a jump
 interrupts_disabled: .byte 1
 leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
