@@ -14,7 +14,7 @@ extern const Handover handover;
 // In entry.S: at level 0, where one instruction takes KVM longer than hundreds here.
 using Level0Function = void();
 void call_level_0(Level0Function* function, std::uint64_t argument);
-Level0Function level_0_load_root;
+void load_root_at_level_0(std::uint64_t root);
 Level0Function level_0_invalidate;
 Level0Function level_0_wait;
 Level0Function level_0_write_cr0;

@@ -289,19 +289,26 @@ level_0_breakpoint:
 after_breakpoint:
 	ret
 
+// The most frequent, with RDI.
+	.globl load_root_at_level_0
+load_root_at_level_0:
+	int3
+after_load_root:
+	ret
+
 	.section .shared, "awx"
-	.globl breakpoint_gate, page_fault_gate, level_0_load_root, level_0_invalidate, level_0_wait
+	.globl breakpoint_gate, page_fault_gate, level_0_invalidate, level_0_wait
 	.globl level_0_write_cr0, level_0_write_cr4
 level_0_start:
 breakpoint_gate:
-	cmpq $after_breakpoint, (%rsp)
+	cmpq $after_load_root, (%rsp)
+	jne 1f
+	movq %rdi, %cr3
+	iretq
+1:	cmpq $after_breakpoint, (%rsp)
 	jne 1f
 	jmp *%rax
 1:	movq $breakpoint_frame, %rsp
-	iretq
-
-level_0_load_root:
-	movq %rsi, %cr3
 	iretq
 
 level_0_invalidate:
@@ -358,9 +365,13 @@ isolated_breakpoint_gate:
 	je 2f
 	cmpq $after_system_call_32, (%rsp)
 	je 3f
+	cmpq $after_load_root, (%rsp)
+	je 4f
 	change_root isolated_breakpoint_frame
 2:	change_root isolated_system_call_frame
 3:	change_root isolated_system_call_32_frame
+4:	movq %rdi, %cr3
+	iretq
 
 isolated_page_fault_gate:
 	movq %cr2, %rsp
