@@ -4,11 +4,13 @@
 #include "bench/measured_places.hpp"
 #include "bench/measuring_processor.hpp"
 #include "bench/operations.hpp"
+#include "bench/spread.hpp"
 #include "bench/time_table.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -30,12 +32,9 @@ public:
     void run() {
         find_places();
         move_to_processor(processor_);
-        std::erase_if(places_, [&](const Wanted& wanted) {
-            return !try_place(wanted, [&] { measure(wanted.place); });
-        });
-        for (unsigned run = 1; run <= options_.effort.runs; ++run) {
+        for (unsigned run = 1; run <= options_.runs; ++run) {
             std::erase_if(places_, [&](const Wanted& wanted) {
-                return !try_place(wanted, [&] { launch(wanted.place, run); });
+                return !try_place(wanted, [&] { measure(wanted.place, run); });
             });
         }
         for (const Wanted& wanted : places_) {
@@ -87,26 +86,35 @@ private:
         say(name + " is left out: " + error.what());
     }
 
-    void measure(const MeasuredPlace& place) {
-        say("measuring: " + place.name);
+    // Places take turns, so that what else the machine does meets all of them.
+    void measure(const MeasuredPlace& place, unsigned run) {
+        say("run " + std::to_string(run) + " of " + std::to_string(options_.runs) + ": " + place.name);
         const PlaceTimes times = measure_place(place, options_.effort);
-        check_ticks(times, times_.empty() ? times : times_.at(native_place().name));
         times_[place.name] = times;
+        const PlaceTimes& host = times_.at(native_place().name);
+        check_ticks(times, host);
+        if (place.launch) {
+            launches_[place.name].push_back(measure_launch(place));
+        }
+        for (const Samples& samples : times.operations) {
+            add(place.name, samples.operation,
+                spread_of(samples.values).median / host.ticks * host.nanoseconds);
+        }
     }
 
-    void launch(const MeasuredPlace& place, unsigned run) {
-        if (!place.launch) {
-            return;
+    void add(const std::string& place, const std::string& operation, double nanoseconds) {
+        std::vector<Samples>& operations = operations_[place];
+        auto known = std::ranges::find(operations, operation, &Samples::operation);
+        if (known == operations.end()) {
+            known = operations.insert(known, {.operation = operation, .values = {}});
         }
-        say("launching: " + place.name + ", " + std::to_string(run) + " of " +
-            std::to_string(options_.effort.runs));
-        launches_[place.name].push_back(measure_launch(place));
+        known->values.push_back(nanoseconds);
     }
 
     void enter(const std::string& place) {
         table_.add("launch", place, launches_[place]);
-        for (const Samples& samples : times_[place].operations) {
-            table_.add(samples.operation, place, samples.nanoseconds);
+        for (const Samples& samples : operations_[place]) {
+            table_.add(samples.operation, place, samples.values);
         }
     }
 
@@ -114,26 +122,27 @@ private:
         for (const Wanted& wanted : places_) {
             const PlaceTimes& times = times_.at(wanted.place.name);
             std::printf("%-14s %s; a second by its clock: %.4f s\n", wanted.place.name.c_str(),
-                        times.kernel.c_str(), 1 / times.clock_against_ours);
+                        times.kernel.c_str(), times.our_nanoseconds / times.nanoseconds);
         }
         for (const auto& [name, reason] : left_out_) {
             std::printf("%-14s left out: %s\n", name.c_str(), reason.c_str());
         }
-        std::printf("%u runs, processor %u\n\n", options_.effort.runs, processor_);
+        std::printf("%u runs, processor %u\n\n", options_.runs, processor_);
         table_.print();
     }
 
     [[nodiscard]] nlohmann::json json() const {
         nlohmann::json json{{"unit", "nanoseconds"},
                             {"processor", processor_},
-                            {"runs", options_.effort.runs},
+                            {"runs", options_.runs},
                             {"left_out", left_out_},
                             {"times", table_.json()}};
         for (const Wanted& wanted : places_) {
             const PlaceTimes& times = times_.at(wanted.place.name);
             json["places"][wanted.place.name] = {{"kernel", times.kernel},
-                                                 {"ticks_a_second", times.ticks_a_second},
-                                                 {"clock_against_ours", times.clock_against_ours}};
+                                                 {"ticks", times.ticks},
+                                                 {"nanoseconds", times.nanoseconds},
+                                                 {"our_nanoseconds", times.our_nanoseconds}};
         }
         return json;
     }
@@ -144,7 +153,8 @@ private:
     MeasuredFiles files_;
     std::vector<Wanted> places_;
     std::map<std::string, std::string> left_out_;
-    std::map<std::string, PlaceTimes> times_;
+    std::map<std::string, PlaceTimes> times_;                // of the last run
+    std::map<std::string, std::vector<Samples>> operations_; // in nanoseconds, one a run
     std::map<std::string, std::vector<double>> launches_;
     TimeTable table_;
 };

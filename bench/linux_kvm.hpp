@@ -10,7 +10,8 @@ namespace previrt {
 
 struct KvmBenchOptions {
     BenchOptions kernel;
-    Effort effort;
+    unsigned runs = 10;                // of each place, which take turns
+    Effort effort;                     // in each run
     std::optional<unsigned> processor; // none: the last
 };
 

@@ -18,7 +18,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 
 constexpr auto measures_within = 900s;
 constexpr auto launches_within = 120s;
-constexpr double ticks_may_differ_by = 0.03;
+constexpr double ticks_may_differ_by = 0.05;
 
 // What bench/guest/time.c prints.
 class TimesReader {
@@ -36,11 +36,10 @@ public:
         }
     }
 
-    [[nodiscard]] bool is_complete(unsigned runs) const {
-        return times_.ticks_a_second > 0 && !times_.operations.empty() &&
-               std::ranges::all_of(times_.operations, [&](const Samples& samples) {
-                   return samples.nanoseconds.size() == runs;
-               });
+    [[nodiscard]] bool is_complete(unsigned count) const {
+        return times_.ticks > 0 && !times_.operations.empty() &&
+               std::ranges::all_of(times_.operations,
+                                   [&](const Samples& samples) { return samples.values.size() == count; });
     }
     [[nodiscard]] const PlaceTimes& times() const { return times_; }
 
@@ -55,23 +54,23 @@ private:
         double nanoseconds = 0;
         double ticks = 0;
         if (begin_ && words >> nanoseconds >> ticks) {
-            const auto ours = static_cast<double>((now - *begin_).count());
-            times_.clock_against_ours = nanoseconds / ours;
-            times_.ticks_a_second = ticks / ours * 1e9;
+            times_.ticks = ticks;
+            times_.nanoseconds = nanoseconds;
+            times_.our_nanoseconds = static_cast<double>((now - *begin_).count());
         }
     }
 
     void read_sample(std::istream& words) {
         std::string name;
         double ticks = 0;
-        if (times_.ticks_a_second == 0 || !(words >> name >> ticks) || ticks <= 0) {
+        if (!(words >> name >> ticks) || ticks <= 0) {
             return;
         }
         auto samples = std::ranges::find(times_.operations, name, &Samples::operation);
         if (samples == times_.operations.end()) {
-            samples = times_.operations.insert(samples, {.operation = name, .nanoseconds = {}});
+            samples = times_.operations.insert(samples, {.operation = name, .values = {}});
         }
-        samples->nanoseconds.push_back(ticks / times_.ticks_a_second * 1e9);
+        samples->values.push_back(ticks);
     }
 
     PlaceTimes times_{};
@@ -88,18 +87,19 @@ private:
 
 PlaceTimes measure_place(const MeasuredPlace& place, const Effort& effort) {
     TimesReader reader;
-    const Program program = place.measure({{"times_runs", std::to_string(effort.runs)},
-                                           {"times_sample", std::to_string(effort.sample_microseconds)}});
+    const Program program =
+        place.measure({{"times_samples", std::to_string(effort.samples)},
+                       {"times_microseconds", std::to_string(effort.sample_microseconds)}});
     const TimedEnd end = run_timed(program, measures_within,
                                    [&](std::string_view line, Nanoseconds now) { reader.read(line, now); });
-    if (end.status != 0 || end.timed_out || !reader.is_complete(effort.runs)) {
+    if (!reader.is_complete(effort.samples)) { // its status counts no more: UML may abort once it has halted
         fail(place, end);
     }
     return reader.times();
 }
 
-void check_ticks(const PlaceTimes& times, const PlaceTimes& reference) {
-    const double ratio = times.ticks_a_second / reference.ticks_a_second;
+void check_ticks(const PlaceTimes& times, const PlaceTimes& host) {
+    const double ratio = (times.ticks / times.our_nanoseconds) / (host.ticks / host.nanoseconds);
     if (std::abs(ratio - 1) > ticks_may_differ_by) {
         throw InputError("its time stamp counter runs at " + std::to_string(ratio) +
                          " of the host's: no time by it is to be believed");
@@ -114,7 +114,7 @@ double measure_launch(const MeasuredPlace& place) {
                 launched = now;
             }
         });
-    if (end.status != 0 || end.timed_out || !launched) {
+    if (!launched) {
         fail(place, end);
     }
     return static_cast<double>(launched->count());

@@ -23,25 +23,26 @@ struct MeasuredPlace {
 
 struct Samples {
     std::string operation;
-    std::vector<double> nanoseconds; // for one
+    std::vector<double> values; // for one
 };
 
 struct PlaceTimes {
-    std::string kernel;        // in its own words
-    double ticks_a_second;     // of the time stamp counter, by our clock
-    double clock_against_ours; // what it says of one second of ours
-    std::vector<Samples> operations;
+    std::string kernel;              // in its own words
+    double ticks;                    // of the time stamp counter, in a while
+    double nanoseconds;              // that the kernel's clock saw in it
+    double our_nanoseconds;          // that ours did, up to when we heard of it
+    std::vector<Samples> operations; // in ticks
 };
 
 struct Effort {
-    unsigned runs = 10;
-    unsigned sample_microseconds = 20000; // at least
+    unsigned samples = 3;                 // of each operation
+    unsigned sample_microseconds = 10000; // at least
 };
 
 // Throws InputError with the reason where that does not work.
 PlaceTimes measure_place(const MeasuredPlace& place, const Effort& effort);
-// Throws InputError where the two time stamp counters do not run alike by our clock.
-void check_ticks(const PlaceTimes& times, const PlaceTimes& reference);
+// Throws InputError where the time stamp counter, by our clock, does not run as the host's.
+void check_ticks(const PlaceTimes& times, const PlaceTimes& host);
 // From the start of the program to the first words of the first process, in nanoseconds.
 double measure_launch(const MeasuredPlace& place);
 

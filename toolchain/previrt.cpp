@@ -216,11 +216,11 @@ void add_bench_kvm(CLI::App& bench, Action& action) {
         "kvm", "What KVM costs Linux: time an operation, and the host's, User Mode Linux's and QEMU's");
     const auto options = std::make_shared<KvmBenchOptions>();
     add_bench_options(*command, options->kernel);
-    command->add_option("--runs", options->effort.runs, "Measurements of each operation (10)")
+    command->add_option("--runs", options->runs, "How often each place is started and measured (10)")
         ->check(CLI::Range(1, 1000));
     command
         ->add_option("--sample", options->effort.sample_microseconds,
-                     "Microseconds that each of them takes at least (20000)")
+                     "Microseconds that a sample of an operation takes at least; a run has three (10000)")
         ->check(CLI::Range(1, 10000000));
     command->add_option("--cpu", options->processor, "The processor to run on (the last)");
     command->callback([&action, options] {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * What a kernel's operations cost in time. Prints `kernel WHICH`; `clock begins`, and a second later by the kernel's
- * clock `clock ended NANOSECONDS TICKS`, with what that clock and the time stamp counter say; then, times_runs times,
- * `sample NAME TICKS` for one of each operation, measured over times_sample microseconds or longer. Both numbers stand in
+ * clock `clock ended NANOSECONDS TICKS`, with what that clock and the time stamp counter say; then, times_samples times,
+ * `sample NAME TICKS` for one of each operation, measured over times_microseconds or longer. Both numbers stand in
  * the environment.
  */
 #include "operations.h"
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "exit") == 0)
 		return 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	const unsigned long runs = number("times_runs"), microseconds = number("times_sample");
+	const unsigned long samples = number("times_samples"), microseconds = number("times_microseconds");
 	print_kernel();
 	const uint64_t enough = compare_clocks() * microseconds / 1000;
 	scratch_file = "/dev/shm/operations-file"; /* the same kind of file system on a host and in a guest */
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 	begin_operations(argv[0]);
 	for (size_t i = 0; i < measured_count; i++)
 		times[i] = times_for(measured[i], enough);
-	for (unsigned long run = 0; run < runs; run++) {
+	for (unsigned long sample = 0; sample < samples; sample++) {
 		for (size_t i = 0; i < measured_count; i++) {
 			const uint64_t took = run_for(measured[i], times[i]);
 
