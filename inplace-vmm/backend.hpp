@@ -29,7 +29,11 @@ std::uint64_t* table_entries(TableNumber table);
 void publish_table(TableNumber table);
 void retire_table(TableNumber table); // no entry and no root names it any more
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry); // queued for the hypervisor
-void flush_entries();
+// Whether the processor sets accessed bits in these very tables: it caches no entry of level 1 without one,
+// and they are written without.
+bool sets_accessed_bits();
+void flush_entries();         // a processor may still have cached what they were
+void forget_retired_tables(); // nothing reaches them any more, no cache either: they may be used anew
 // The table in this machine frame; ~0: none of the pool.
 TableNumber table_at(std::uint64_t machine_frame);
 // A root is a pair: what the guest's kernel sees and what its user mode sees. Where the back-end does not

@@ -32,7 +32,7 @@ struct Counters {
     std::uint64_t delivered_at_idle;
 };
 
-extern Counters counters;
+extern "C" Counters counters;
 
 // One line of JSON, its prefix included.
 void print_counters();

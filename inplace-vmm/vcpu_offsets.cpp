@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Compiled to assembly, not linked: the build makes vcpu_offsets.h of its marked lines.
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
 
-#define OFFSET(name, member) asm volatile(".ascii \"#define " #name " %c0\"" : : "i"(offsetof(Vcpu, member)))
+#define OFFSET_IN(type, name, member)                                                                        \
+    asm volatile(".ascii \"#define " #name " %c0\"" : : "i"(offsetof(type, member)))
+#define OFFSET(name, member) OFFSET_IN(Vcpu, name, member)
 
 void offsets() {
     OFFSET(VCPU_RAX, registers.general[0]);
@@ -27,9 +30,14 @@ void offsets() {
     OFFSET(VCPU_RFLAGS, registers.rflags);
     OFFSET(VCPU_CS, cs);
     OFFSET(VCPU_SS, ss);
+    OFFSET(VCPU_CPL, cpl);
+    OFFSET(VCPU_LSTAR, lstar);
     OFFSET(VCPU_SYSTEM_FLAGS, system_flags);
     OFFSET(VCPU_GS_EXCHANGED, gs_exchanged);
     OFFSET(VCPU_EVENTS_HELD, events_held);
+    OFFSET(VCPU_KERNEL_SELECTORS, kernel_selector);
+    OFFSET_IN(Counters, COUNTERS_SYSTEM_CALLS, system_calls);
+    OFFSET_IN(Counters, COUNTERS_USER_RETURNS, user_returns);
 }
 
 } // namespace previrt

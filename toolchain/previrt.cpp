@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
 #include "bench/kvm_exits.hpp"
+#include "bench/linux_kvm.hpp"
 #include "bench/linux_padding.hpp"
 #include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
@@ -194,20 +195,44 @@ void add_pack(CLI::App& app, Action& action) {
     });
 }
 
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+    command.add_option("--version", options.version, "6.1 or 6.12 (6.1)")
+        ->check(CLI::IsMember({"6.1", "6.12"}));
+    command.add_option("--config", options.configuration, "small or rich (small)")
+        ->check(CLI::IsMember({"small", "rich"}));
+    command.add_option("--compiler", options.compiler, "gcc or clang (gcc)")
+        ->check(CLI::IsMember({"gcc", "clang"}));
+    command.add_option("--json", options.json, "Write the figures to this file too");
+}
+
 void add_bench_of(CLI::App& bench, Action& action, const char* name, const char* description,
                   void (*measure)(const BenchOptions& options)) {
     auto* const command = bench.add_subcommand(name, description);
     const auto options = std::make_shared<BenchOptions>();
-    command->add_option("--version", options->version, "6.1 or 6.12 (6.1)")
-        ->check(CLI::IsMember({"6.1", "6.12"}));
-    command->add_option("--config", options->configuration, "small or rich (small)")
-        ->check(CLI::IsMember({"small", "rich"}));
-    command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
-        ->check(CLI::IsMember({"gcc", "clang"}));
-    command->add_option("--json", options->json, "Write the figures to this file too");
+    add_bench_options(*command, *options);
     command->callback([&action, options, measure] {
         action = [options, measure] {
             measure(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_kvm(CLI::App& bench, Action& action) {
+    auto* const command = bench.add_subcommand(
+        "kvm", "What KVM costs Linux: time an operation, and the host's, User Mode Linux's and QEMU's");
+    const auto options = std::make_shared<KvmBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command->add_option("--runs", options->runs, "How often each place is started and measured (10)")
+        ->check(CLI::Range(1, 1000));
+    command
+        ->add_option("--sample", options->effort.sample_microseconds,
+                     "Microseconds that a sample of an operation takes at least; a run has three (10000)")
+        ->check(CLI::Range(1, 10000000));
+    command->add_option("--cpu", options->processor, "The processor to run on (the last)");
+    command->callback([&action, options] {
+        action = [options] {
+            bench_linux_kvm(*options);
             return 0;
         };
     });
@@ -226,6 +251,7 @@ void add_bench(CLI::App& app, Action& action) {
                  "How often KVM leaves a guest in privileged mode: exits an operation, with the in-place VMM "
                  "and without",
                  bench_kvm_exits);
+    add_bench_kvm(*command, action);
 }
 
 void add_doctor(CLI::App& app, Action& action) {

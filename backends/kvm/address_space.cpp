@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The shadow tables are KVM's own input: it follows stores to them as a TLB does, at the next invalidation.
 #include "backends/kvm/domain.hpp"
+#include "backends/kvm/stale_entries.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 
 namespace previrt::backend {
 
@@ -23,6 +25,7 @@ constexpr std::uint64_t level_0_flags = 0x63;
 // With --isolate: levels 1, 2 and 3 of what user mode's roots hold of the VMM.
 std::uint64_t* user_tables;
 bool invalidation_is_queued;
+bool has_retired_tables; // since the last invalidation
 
 } // namespace
 
@@ -61,17 +64,27 @@ TableNumber table_at(std::uint64_t frame) {
 
 void publish_table(TableNumber /*table*/) {}
 void retire_table(TableNumber /*table*/) {
-    queue_invalidate_all(); // it may become another table, and KVM may still walk it
+    has_retired_tables = true;
 }
 
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
     std::uint64_t& place = table_entries(table)[index];
-    invalidation_is_queued = invalidation_is_queued || (place & 1U) != 0;
+    note_change(table, index, place);
     __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
 }
 
 void flush_entries() {
     if (invalidation_is_queued) {
+        invalidate_all();
+    }
+}
+
+bool sets_accessed_bits() {
+    return true;
+}
+
+void forget_retired_tables() {
+    if (has_retired_tables) {
         invalidate_all();
     }
 }
@@ -92,7 +105,8 @@ void load_root(TableNumber kernel, TableNumber user) {
 void invalidate_page(std::uint64_t address) {
     if (invalidation_is_queued) {
         invalidate_all();
-    } else {
+    } else if (take_change(table_at(kernel_root >> page_shift), address)) {
+        ++counters.hypercalls[call_invalidate];
         call_level_0(level_0_invalidate, address);
     }
 }
@@ -103,7 +117,10 @@ void queue_invalidate_all() {
 
 void invalidate_all() {
     invalidation_is_queued = false;
-    call_level_0(level_0_load_root, kernel_root);
+    has_retired_tables = false;
+    forget_changes();
+    ++counters.hypercalls[call_load_root];
+    load_root_at_level_0(kernel_root);
 }
 
 std::uint64_t map_entry() {
@@ -131,6 +148,10 @@ bool slot_is_reserved(unsigned root_index) {
 } // namespace previrt::backend
 
 namespace previrt::kvm {
+
+bool entries_are_flushed() {
+    return !backend::invalidation_is_queued;
+}
 
 void start_isolation() {
     if (!backend::separates_user_mode()) {

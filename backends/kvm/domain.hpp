@@ -14,12 +14,15 @@ extern const Handover handover;
 // In entry.S: at level 0, where one instruction takes KVM longer than hundreds here.
 using Level0Function = void();
 void call_level_0(Level0Function* function, std::uint64_t argument);
-Level0Function level_0_load_root;
+void load_root_at_level_0(std::uint64_t root);
 Level0Function level_0_invalidate;
 Level0Function level_0_wait;
 Level0Function level_0_write_cr0;
 Level0Function level_0_write_cr4;
 }
+
+// Where the counters have the calls of level 0.
+enum Level0Call : std::uint8_t { call_load_root, call_invalidate, call_wait, call_write_cr0, call_write_cr4 };
 
 struct Memory {
     std::uint8_t* pool; // of shadow tables
@@ -34,6 +37,8 @@ inline std::uint8_t* pointer_to(std::uint64_t physical) {
 inline std::uint64_t physical_of(const void* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer) - map_address + ram_base;
 }
+// Nothing is queued that backend::flush_entries would do.
+bool entries_are_flushed();
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
 // Whole pages of zeros for the VMM's own use, at start only.

@@ -35,10 +35,12 @@ struct InterruptFrame {
 };
 extern InterruptFrame exit_frame;
 extern std::uint8_t exit_changes_root;
+extern std::uint8_t exit_needs_iret;
 extern std::uint32_t trap_vector;
 extern std::uint8_t exit_disabled;
 extern std::uint8_t trap_in_user_root;
 extern std::uint8_t interrupts_disabled;
+extern std::uint8_t quick_system_calls;
 
 extern const std::uint64_t exception_entries[20];
 extern const std::uint64_t event_pointer;
@@ -129,8 +131,26 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
            address < reinterpret_cast<std::uint64_t>(end);
 }
 
+// Whether system calls may come and go by system_calls.h, for what only the VMM changes.
+bool system_calls_may_be_quick() {
+    constexpr std::uint64_t selectors = 0x00230010; // Linux's, in STAR: 0x33 and 0x2b, 0x10 and 0x18
+    constexpr std::uint64_t cleared =
+        (native_flags & ~flag_resume) | flag_interrupt | flag_iopl | native_user_flags;
+    return (vcpu.efer & efer_sce) != 0 && vcpu.star >> 32U == selectors &&
+           (vcpu.syscall_mask & cleared) == cleared && !backend::separates_user_mode() &&
+           !vcpu.descriptors_may_differ && entries_are_flushed();
+}
+
+// Other selectors than there are now, a step, and an address that a jump would fault at. What popf does not
+// load is RF, which matters to breakpoints alone: there are none here.
+bool needs_iret() {
+    return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
+           (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
+}
+
 void leave() {
     prepare_return();
+    quick_system_calls = system_calls_may_be_quick() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
@@ -140,11 +160,13 @@ void leave() {
         exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
         exit_frame.cs = selector_user_code;
         exit_frame.ss = selector_user_data;
+        exit_needs_iret = needs_iret() ? 1 : 0;
         return;
     }
     exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
     exit_frame.cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
     exit_frame.ss = vcpu.ss;
+    exit_needs_iret = needs_iret() ? 1 : 0;
     leave_kernel_bases();
 }
 

@@ -15,6 +15,8 @@
 #define INTERRUPTS_DISABLED interrupts_disabled
 #define SELECTOR_CODE 0x33
 #define SELECTOR_STACK 0x2b
+#define SELECTOR_GUEST_CODE 0x10 // as entries.cpp has found
+#define SELECTOR_GUEST_STACK 0x18
 
 	.macro save_but_rax
 	movq %rcx, VCPU(RCX)
@@ -138,10 +140,13 @@ refused:
 	call return_refused
 	jmp leave
 
-// From the gates of level 0, with RAX put away. A page fault's frame lies on the second stack of the IST, a
-// breakpoint's on the fourth.
+// From the gates of level 0. A page fault's frame lies on the second stack of the IST, a breakpoint's on the fourth.
 page_fault_entry:
-	movq fault_rax, %rax
+	movq %rax, VCPU(RAX)
+	movq page_fault_place, %rax
+	movq %rax, fault_address
+	movq $page_fault_frame, page_fault_place
+	movq VCPU(RAX), %rax
 	popq trap_error_code
 	movl $14, trap_vector
 	jmp trapped
@@ -184,6 +189,10 @@ event_entry:
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 2f
+	movq (%rsp), %rax
+	subq $system_return_begin, %rax
+	cmpq $(system_return_end - system_return_begin), %rax
+	jb system_return_interrupted
 7:	movq event_rax, %rax
 	iretq
 6:	cmpb $0, leaving_to_user_root
@@ -212,8 +221,10 @@ event_entry:
 	jmp leave
 	.endm
 
-	system_call system_call_entry, system_call_entered
+	system_call general_system_call_entry, system_call_entered
 	system_call system_call_32_entry, system_call_32_entered
+
+#include "backends/kvm/system_calls.h"
 
 // ---- back to the guest
 
@@ -233,7 +244,14 @@ leave_begin: // an event from here on starts over, with the interrupt flag from 
 	jne leave_again
 1:	cmpb $0, exit_changes_root
 	jne 2f
-	pushq exit_frame + 32
+	cmpb $0, exit_needs_iret
+	jne 3f
+	pushq exit_frame + 16
+	popfq
+	restore_all
+	movq VCPU(RSP), %rsp
+	jmp *VCPU(RIP)
+3:	pushq exit_frame + 32
 	pushq VCPU(RSP)
 	pushq exit_frame + 16
 	pushq exit_frame + 8
@@ -256,7 +274,7 @@ leave_end:
 leave_again:
 	movb $0, leaving_to_user_root
 	movq $vmm_stack_top, %rsp
-	cld
+	clear_flags
 	call return_interrupted
 	jmp leave
 
@@ -271,19 +289,26 @@ level_0_breakpoint:
 after_breakpoint:
 	ret
 
+// The most frequent, with RDI.
+	.globl load_root_at_level_0
+load_root_at_level_0:
+	int3
+after_load_root:
+	ret
+
 	.section .shared, "awx"
-	.globl breakpoint_gate, page_fault_gate, level_0_load_root, level_0_invalidate, level_0_wait
+	.globl breakpoint_gate, page_fault_gate, level_0_invalidate, level_0_wait
 	.globl level_0_write_cr0, level_0_write_cr4
 level_0_start:
 breakpoint_gate:
-	cmpq $after_breakpoint, (%rsp)
+	cmpq $after_load_root, (%rsp)
+	jne 1f
+	movq %rdi, %cr3
+	iretq
+1:	cmpq $after_breakpoint, (%rsp)
 	jne 1f
 	jmp *%rax
 1:	movq $breakpoint_frame, %rsp
-	iretq
-
-level_0_load_root:
-	movq %rsi, %cr3
 	iretq
 
 level_0_invalidate:
@@ -315,20 +340,18 @@ level_0_leave:
 level_0_leave_iret:
 	iretq
 
+// RSP is the one register that need not be kept: another frame gives it.
 page_fault_gate:
-	movq %rax, fault_rax
-	movq %cr2, %rax
-	movq %rax, fault_address
-	movq $page_fault_frame, %rsp
+	movq %cr2, %rsp
+	xchgq %rsp, page_fault_place
 	iretq
 
 // ---- the same for --isolate
 
-	.macro change_root saved, frame
+	.macro change_root frame
 	shlb $1, in_user_root
-	movq %rax, \saved
-	movq kernel_root, %rax
-	movq %rax, %cr3
+	movq kernel_root, %rsp
+	movq %rsp, %cr3
 	movq $\frame, %rsp
 	iretq
 	.endm
@@ -342,29 +365,27 @@ isolated_breakpoint_gate:
 	je 2f
 	cmpq $after_system_call_32, (%rsp)
 	je 3f
-	change_root breakpoint_rax, isolated_breakpoint_frame
-2:	change_root breakpoint_rax, isolated_system_call_frame
-3:	change_root breakpoint_rax, isolated_system_call_32_frame
+	cmpq $after_load_root, (%rsp)
+	je 4f
+	change_root isolated_breakpoint_frame
+2:	change_root isolated_system_call_frame
+3:	change_root isolated_system_call_32_frame
+4:	movq %rdi, %cr3
+	iretq
 
 isolated_page_fault_gate:
-	shlb $1, in_user_root
-	movq %rax, fault_rax
-	movq %cr2, %rax
-	movq %rax, fault_address
-	movq kernel_root, %rax
-	movq %rax, %cr3
-	movq $page_fault_frame, %rsp
-	iretq
+	movq %cr2, %rsp
+	movq %rsp, page_fault_place
+	change_root page_fault_frame
 
 	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
 isolated_gate_\vector:
-	change_root trap_rax, isolated_frame_\vector
+	change_root isolated_frame_\vector
 	.endr
 
 isolated_event_gate: // it is the handler that asks
-	movq %rax, isolated_event_rax
-	movq kernel_root, %rax
-	movq %rax, %cr3
+	movq kernel_root, %rsp
+	movq %rsp, %cr3
 	movq $isolated_event_frame, %rsp
 	iretq
 level_0_end:
@@ -376,28 +397,24 @@ level_0_end:
 	.endm
 	level_3_frame page_fault_frame, page_fault_entry, (page_fault_stack_top - 48)
 	level_3_frame breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
-	level_3_frame isolated_breakpoint_frame, isolated_breakpoint, (breakpoint_stack_top - 40)
+	level_3_frame isolated_breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
 	level_3_frame isolated_system_call_frame, isolated_system_call, (breakpoint_stack_top - 40)
 	level_3_frame isolated_system_call_32_frame, isolated_system_call_32, (breakpoint_stack_top - 40)
-	level_3_frame isolated_event_frame, isolated_event, (event_stack_top - 40)
+	level_3_frame isolated_event_frame, event_entry, (event_stack_top - 40)
 	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
-	level_3_frame isolated_frame_\vector, isolated_\vector, (trap_stack_top - 40)
+	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 40)
 	.endr
 	.irp vector, 8, 10, 11, 12, 13, 17
-	level_3_frame isolated_frame_\vector, isolated_\vector, (trap_stack_top - 48)
+	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 48)
 	.endr
 
 	.balign 8
-	.globl kernel_root, user_root, exit_frame, fault_address, pending
+	.globl kernel_root, user_root, exit_frame, pending
 kernel_root: .quad 0
 user_root: .quad 0
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 exit_rax: .quad 0
-fault_address: .quad 0
-fault_rax: .quad 0
-trap_rax: .quad 0
-breakpoint_rax: .quad 0
-isolated_event_rax: .quad 0
+page_fault_place: .quad page_fault_frame // from its gate to its entry: the address of the fault
 pending: .byte 0
 in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until that is noted
 
@@ -413,30 +430,14 @@ event_stack_top:
 breakpoint_stack_top:
 
 	.text
-	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
-isolated_\vector:
-	movq trap_rax, %rax
-	jmp exception_\vector
-	.endr
-
-isolated_breakpoint:
-	movq breakpoint_rax, %rax
-	jmp breakpoint_entry
-
 // The user's RSP is in the frame of the breakpoint.
 isolated_system_call:
 	movq breakpoint_stack_top - 16, %rsp
-	movq breakpoint_rax, %rax
 	jmp system_call_entry
 
 isolated_system_call_32:
 	movq breakpoint_stack_top - 16, %rsp
-	movq breakpoint_rax, %rax
 	jmp system_call_32_entry
-
-isolated_event:
-	movq isolated_event_rax, %rax
-	jmp event_entry
 
 // User mode's own: what `syscall` finds there.
 	.section .user_gate, "ax"
@@ -496,11 +497,12 @@ sti_region: .quad sti_enabled, sti_end
 
 	.data
 	.balign 8
-	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
-	.globl exit_disabled, exit_changes_root, trap_in_user_root, jump_rax, jump_rcx, jump_number
+	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled
+	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, jump_rax, jump_rcx, jump_number, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
+fault_address: .quad 0
 jump_rax: .quad 0
 jump_rcx: .quad 0
 event_rax: .quad 0
@@ -508,9 +510,11 @@ jump_number: .long 0
 trap_vector: .long 0
 exit_disabled: .byte 0
 exit_changes_root: .byte 0
+exit_needs_iret: .byte 0 // which takes ten times as long as a jump
 interrupts_disabled: .byte 1
 leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
+quick_system_calls: .byte 0
 
 	.bss
 	.balign 16

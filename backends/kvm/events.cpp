@@ -2,6 +2,7 @@
 // Time from the time-stamp counter, a timer in the local APIC, and one interrupt vector for all.
 #include "backends/kvm/domain.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 
 namespace previrt::kvm {
@@ -84,6 +85,7 @@ void set_timer(std::optional<std::uint64_t> when) {
 }
 
 void idle() {
+    ++counters.hypercalls[call_wait];
     call_level_0(level_0_wait, 0);
 }
 

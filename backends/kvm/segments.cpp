@@ -3,6 +3,7 @@
 #include "backends/kvm/domain.hpp"
 #include "frontends/x86/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -11,6 +12,8 @@ namespace previrt::kvm {
 extern "C" {
 [[gnu::section(".shared.tables")]] std::uint64_t global_table[global_entries + own_entries];
 [[gnu::section(".shared.tables")]] std::uint64_t local_table[local_entries];
+std::uint64_t user_gs_base; // while the kernel runs
+std::uint64_t kernel_gs_base;
 }
 
 namespace {
@@ -23,8 +26,6 @@ constexpr std::uint64_t level_0_code = 0x00af9b000000ffff;
 unsigned global_written;
 unsigned local_written;
 
-std::uint64_t user_gs_base; // while the kernel runs
-std::uint64_t kernel_gs_base;
 std::uint64_t debug_registers[8];
 
 void write_active_gs_base(std::uint64_t base) {
@@ -132,12 +133,14 @@ void write_gs_base(bool user, std::uint64_t base) {
 
 void set_task_switched(bool set) {
     constexpr std::uint64_t base = cr0_pg | cr0_am | cr0_wp | cr0_ne | cr0_et | cr0_mp | cr0_pe;
+    ++counters.hypercalls[call_write_cr0];
     call_level_0(level_0_write_cr0, base | (set ? std::uint64_t{cr0_ts} : 0));
 }
 
 // FS and GS base instructions and XSAVE are there in any case.
 void set_extensions(std::uint64_t cr4) {
     constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
+    ++counters.hypercalls[call_write_cr4];
     call_level_0(level_0_write_cr4, base | (cr4 & cr4_tsd));
 }
 

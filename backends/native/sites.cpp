@@ -12,6 +12,7 @@ extern const std::uint64_t sti_pointer;
 extern const std::uint64_t pushf_pointer;
 extern const std::uint64_t popf_pointer;
 void site_jump();
+void system_return_jump();
 }
 
 Treatment treat_site(const KnownSite& site) {
@@ -35,9 +36,13 @@ Treatment treat_site(const KnownSite& site) {
         return {.way = Way::call, .target = site.kind() == SiteKind::pushf ? pushf_pointer : popf_pointer};
     // No stack pointer that could be pushed to.
     case SiteKind::iret:
-    case SiteKind::sysret:
     case SiteKind::swapgs:
         return jump;
+    case SiteKind::sysret:
+        if (site.record.width() != 8) {
+            return jump;
+        }
+        return {.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&system_return_jump)};
     // As user mode sees them; CPUID says the same.
     case SiteKind::rdtsc:
     case SiteKind::rdtscp:

@@ -90,6 +90,14 @@ void flush_entries() {
     flush_updates();
 }
 
+bool sets_accessed_bits() {
+    return false; // in Xen's copies
+}
+
+void forget_retired_tables() {
+    flush_updates();
+}
+
 namespace {
 
 void change_pair(unsigned first_command, unsigned second_command, TableNumber kernel,

@@ -40,7 +40,8 @@ general_site_call:
 	enter site_call_entered
 
 // By jump, through a trampoline that has put RAX away and loaded its number. RSP may be anything.
-	.globl site_jump, site_jump_masked
+	.globl site_jump, site_jump_masked, system_return_jump
+system_return_jump:
 site_jump:
 	movl %eax, jump_number
 	movb INTERRUPTS_DISABLED, %al

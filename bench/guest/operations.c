@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a kernel's operations cost, in ticks of the time stamp counter: under QEMU's -icount 1 tick is 1 instruction.
- * Prints `kernel WHICH`, then `operation NAME TICKS` for one of each. Linked statically, run in a guest, on a host or
- * in a process.
- * With again=NAME in the environment that operation runs many times more at the end, untimed, and `again NAME TIMES` is
- * printed; with again=none none does. What is counted over a whole run is then known of one operation, by difference.
+ * The operations of a kernel that are measured, in a guest, on a host or in a process.
  */
+#include "operations.h"
+
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -20,7 +16,7 @@
 
 static const char *self;
 
-static uint64_t ticks(void)
+uint64_t ticks(void)
 {
 	uint32_t low, high;
 
@@ -28,7 +24,7 @@ static uint64_t ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-static void require(int condition, const char *what)
+void require(int condition, const char *what)
 {
 	if (!condition) {
 		perror(what);
@@ -95,12 +91,12 @@ static void signal_self(void)
 	require(raise(SIGUSR1) == 0, "raise");
 }
 
-enum { page_size = 4096, some_pages = 64, page_touches = 1000, longer = 10 /* times as often again */ };
+enum { page_size = 4096, some_pages = 64, many_pages = 10000 };
 
-static char *memory;
+char *memory;
 static size_t memory_size, touched;
 
-static void map_pages(size_t pages)
+void map_pages(size_t pages)
 {
 	memory_size = pages * page_size;
 	memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -108,7 +104,7 @@ static void map_pages(size_t pages)
 	touched = 0;
 }
 
-static void unmap_pages(void)
+void unmap_pages(void)
 {
 	require(munmap(memory, memory_size) == 0, "munmap");
 }
@@ -120,7 +116,7 @@ static void touch_page(void)
 
 static void map_many_pages(void)
 {
-	map_pages(longer * page_touches);
+	map_pages(many_pages);
 	/* Fails where the kernel has no huge pages. */
 	madvise(memory, memory_size, MADV_NOHUGEPAGE);
 }
@@ -164,104 +160,67 @@ static void fork_and_exec(void)
 	require(child > 0 && waitpid(child, NULL, 0) == child, "exec");
 }
 
+const char *scratch_file = "/tmp/operations-file";
+
 static void create_and_delete(void)
 {
-	const int file = open("/tmp/operations-file", O_CREAT | O_WRONLY | O_EXCL, 0600);
+	const int file = open(scratch_file, O_CREAT | O_WRONLY | O_EXCL, 0600);
 
-	require(file >= 0, "/tmp/operations-file");
+	require(file >= 0, scratch_file);
 	close(file);
-	require(unlink("/tmp/operations-file") == 0, "unlink");
+	require(unlink(scratch_file) == 0, "unlink");
 }
 
 static void nothing(void)
 {
 }
 
-static const struct operation {
-	const char *name;
-	void (*run)(void);
-	unsigned times;
-	void (*prepare)(void);
-	void (*finish)(void);
-} operations[] = {
-	{ "alu", alu, 1000, nothing, nothing },
-	{ "null_system_call", null_system_call, 2000, nothing, nothing },
-	{ "signal", signal_self, 1000, catch_signal, nothing },
-	{ "pipe", pipe_byte, 1000, nothing, nothing },
-	{ "context_switch", context_switch, 1000, nothing, nothing },
-	{ "page_touch", touch_page, page_touches, map_many_pages, unmap_pages },
-	{ "protect_twice", protect_twice, 200, map_and_touch_some, unmap_pages },
-	{ "map_and_touch", map_and_touch, 100, nothing, nothing },
-	{ "fork_and_wait", fork_and_wait, 100, nothing, nothing },
-	{ "fork_and_exec", fork_and_exec, 50, nothing, nothing },
-	{ "create_and_delete", create_and_delete, 500, nothing, nothing },
+const struct operation operations[] = {
+	{ "alu", alu, 1000, nothing, nothing, 0 },
+	{ "null_system_call", null_system_call, 2000, nothing, nothing, 0 },
+	{ "signal", signal_self, 1000, catch_signal, nothing, 0 },
+	{ "pipe", pipe_byte, 1000, nothing, nothing, 0 },
+	{ "context_switch", context_switch, 1000, nothing, nothing, 0 },
+	{ "page_touch", touch_page, many_pages / 10, map_many_pages, unmap_pages, many_pages - many_pages / 10 },
+	{ "protect_twice", protect_twice, 200, map_and_touch_some, unmap_pages, 0 },
+	{ "map_and_touch", map_and_touch, 100, nothing, nothing, 0 },
+	{ "fork_and_wait", fork_and_wait, 100, nothing, nothing, 0 },
+	{ "fork_and_exec", fork_and_exec, 50, nothing, nothing, 0 },
+	{ "create_and_delete", create_and_delete, 500, nothing, nothing, 0 },
 };
-#define OPERATIONS (sizeof operations / sizeof *operations)
 
-static void repeat(const struct operation *operation, unsigned times)
+const size_t operation_count = sizeof operations / sizeof *operations;
+
+static pid_t echoing;
+
+void begin_operations(const char *program)
+{
+	self = program;
+	require(pipe(ends) == 0 && pipe(there) == 0 && pipe(back) == 0, "pipe");
+	echoing = fork();
+	require(echoing >= 0, "fork");
+	if (echoing == 0) {
+		close(there[1]);
+		echo();
+	}
+}
+
+void end_operations(void)
+{
+	close(there[1]);
+	waitpid(echoing, NULL, 0);
+}
+
+void repeat(const struct operation *operation, unsigned times)
 {
 	for (unsigned time = 0; time < times; time++)
 		operation->run();
 }
 
-static void measure(const struct operation *operation)
-{
-	operation->prepare();
-	repeat(operation, operation->times / 10);
-	const uint64_t begin = ticks();
-	repeat(operation, operation->times);
-	const uint64_t end = ticks();
-	operation->finish();
-	printf("operation %s %.1f\n", operation->name, (double)(end - begin) / operation->times);
-}
-
-/* What prepares and finishes an operation is done in every run, so that the difference is the operation alone. */
-static void run_again(const char *name)
-{
-	int found = name == NULL || strcmp(name, "none") == 0;
-
-	for (size_t i = 0; i < OPERATIONS; i++) {
-		const struct operation *operation = &operations[i];
-		const int wanted = name != NULL && strcmp(name, operation->name) == 0;
-
-		operation->prepare();
-		repeat(operation, wanted ? longer * operation->times : 0);
-		operation->finish();
-		if (wanted)
-			printf("again %s %u\n", name, longer * operation->times);
-		found |= wanted;
-	}
-	if (!found) {
-		fprintf(stderr, "again: no operation is called %s\n", name);
-		exit(1);
-	}
-}
-
-static void print_kernel(void)
+void print_kernel(void)
 {
 	struct utsname kernel;
 
 	require(uname(&kernel) == 0, "uname");
 	printf("kernel %s %s %s\n", kernel.sysname, kernel.release, kernel.version);
-}
-
-int main(int argc, char **argv)
-{
-	if (argc > 1 && strcmp(argv[1], "exit") == 0)
-		return 0;
-	self = argv[0];
-	setvbuf(stdout, NULL, _IONBF, 0);
-	print_kernel();
-	require(pipe(ends) == 0 && pipe(there) == 0 && pipe(back) == 0, "pipe");
-	const pid_t echoing = fork();
-	if (echoing == 0) {
-		close(there[1]);
-		echo();
-	}
-	for (size_t i = 0; i < OPERATIONS; i++)
-		measure(&operations[i]);
-	run_again(getenv("again"));
-	close(there[1]);
-	waitpid(echoing, NULL, 0);
-	return 0;
 }

@@ -21,8 +21,8 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
     // With CR0.WP clear a supervisor writes anywhere; what user mode sees too stays read-only.
     const bool writable =
         (guest_entry & page_writable) != 0 || ((vcpu.cr0 & cr0_wp) == 0 && view == View::kernel);
-    std::uint64_t entry =
-        (backend::machine_frame(guest_frame) << page_shift) | page_present | page_user | page_accessed;
+    std::uint64_t entry = (backend::machine_frame(guest_frame) << page_shift) | page_present | page_user |
+                          (backend::sets_accessed_bits() ? 0 : std::uint64_t{page_accessed});
     if (writable && (guest_entry & page_dirty) != 0 && !is_protected(guest_frame)) {
         entry |= page_writable | page_dirty;
     }
@@ -157,6 +157,11 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     return link_entry(child, guest_entry);
 }
 
+// But for what the processor itself has set.
+bool differ(std::uint64_t one, std::uint64_t other) {
+    return ((one ^ other) & ~std::uint64_t{page_accessed}) != 0;
+}
+
 bool is_made_of(std::uint64_t shadow, std::uint64_t guest) {
     const TableNumber child = table_in(shadow);
     return child != no_table && tables[child].large_entry == guest;
@@ -172,7 +177,7 @@ void refresh_leaf(Leaf leaf) {
     const std::uint64_t frame = is_large ? table.guest_frame + leaf.index : frame_of(guest_entry);
     const std::uint64_t before = backend::table_entries(leaf.table)[leaf.index];
     const std::uint64_t after = leaf_entry(table.view, guest_entry, frame);
-    if (before != after) {
+    if (differ(before, after)) {
         note_leaf(leaf, before, after);
         backend::write_entry(leaf.table, leaf.index, after);
     }
@@ -191,7 +196,7 @@ void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, 
         return;
     }
     const std::uint64_t entry = entry_for(table, index, guest_entry, view_below);
-    if (entry != old) {
+    if (differ(entry, old)) {
         if (tables[table].level == 1) {
             note_leaf({.table = table, .index = index}, old, entry);
         }

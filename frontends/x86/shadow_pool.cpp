@@ -6,8 +6,6 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
-#include <cstring>
-
 namespace previrt::shadow {
 
 Table* tables;
@@ -16,11 +14,21 @@ std::uint64_t frame_count;
 TableNumber current_root = no_table;
 bool kernel_pages_are_lazy;
 std::uint64_t removals;
+std::uint32_t complete_invalidations = 1;
 
 namespace {
 
 TableNumber free_list;
 std::uint32_t free_count;
+
+// The hypervisor may look at each store to what was a page table until now, and most entries are 0.
+void clear(std::uint64_t* entries) {
+    for (unsigned i = 0; i < entries_per_table; ++i) {
+        if (entries[i] != 0) {
+            entries[i] = 0;
+        }
+    }
+}
 
 constexpr unsigned most_buried = 128;
 TableNumber buried[most_buried];
@@ -33,7 +41,8 @@ void start_pool(ShadowMemory memory) {
     tables = reinterpret_cast<Table*>(memory.bytes);
     frames = reinterpret_cast<Frame*>(tables + backend::table_count());
     for (std::uint64_t frame = 0; frame < frame_count; ++frame) {
-        frames[frame] = {.tables = no_table, .writer = {}, .writers = 0, .unsynchronized = false};
+        frames[frame] = {
+            .tables = no_table, .writer = {}, .writers = 0, .let_go = 0, .unsynchronized = false};
     }
     free_list = no_table;
     for (TableNumber table = backend::table_count(); table > 0; --table) {
@@ -78,9 +87,9 @@ void free_buried_tables() {
     if (buried_count == 0) {
         return;
     }
-    backend::flush_entries();
+    backend::forget_retired_tables();
     for (unsigned i = 0; i < buried_count; ++i) {
-        std::memset(backend::table_entries(buried[i]), 0, page_bytes);
+        clear(backend::table_entries(buried[i]));
         tables[buried[i]].next = free_list;
         free_list = buried[i];
         ++free_count;

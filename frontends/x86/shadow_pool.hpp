@@ -48,6 +48,7 @@ struct Frame {
     TableNumber tables;    // first of those that shadow it
     Leaf writer;           // one that maps it writable, or did before the frame was protected
     std::uint32_t writers; // how many map it writable
+    std::uint32_t let_go;  // in complete_invalidations: when the last of them ceased to
     bool unsynchronized;   // a shadowed frame that the guest may write: its shadow follows at the next flush
 };
 
@@ -59,6 +60,8 @@ extern TableNumber current_root;
 extern bool kernel_pages_are_lazy;
 // Counts what takes a mapping away.
 extern std::uint64_t removals;
+// Counts what leaves nothing in a processor's caches.
+extern std::uint32_t complete_invalidations;
 
 void start_pool(ShadowMemory memory);
 

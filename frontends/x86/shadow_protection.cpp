@@ -42,7 +42,10 @@ void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after) {
     const std::uint64_t new_frame = frame_in(after);
     if (old_frame != ~std::uint64_t{0}) {
         Frame& frame = frames[old_frame];
-        frame.writers -= is_writable(before) ? 1 : 0;
+        if (is_writable(before)) {
+            --frame.writers;
+            frame.let_go = complete_invalidations;
+        }
         if (old_frame != new_frame && frame.writer == leaf) {
             frame.writer = {};
         }
@@ -59,6 +62,9 @@ void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after) {
 void protect_frame(std::uint64_t number) {
     Frame& frame = frames[number];
     if (frame.writers == 0) {
+        if (frame.let_go == complete_invalidations) {
+            backend::queue_invalidate_all(); // the guest could still write there
+        }
         return;
     }
     if (frame.writer.table != no_table && is_writable(real_entry(frame.writer))) {

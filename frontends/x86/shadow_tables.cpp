@@ -40,6 +40,7 @@ void load_shadow_root() {
         current_root = root;
         backend::load_root(root, tables[root].user_root);
     }
+    ++complete_invalidations;
     record_event(Event::root, vcpu.cr3, root);
     free_buried_tables();
 }
@@ -48,6 +49,7 @@ void shadow_flush() {
     forget_translations();
     synchronize();
     backend::invalidate_all();
+    ++complete_invalidations;
 }
 
 void shadow_before_write(std::uint64_t guest_physical) {
@@ -111,7 +113,6 @@ void shadow_invalidate(std::uint64_t address) {
     forget_translations();
     synchronize();
     backend::invalidate_page(address);
-    free_buried_tables();
 }
 
 bool shadow_add_alias(std::uint64_t address) {
@@ -154,6 +155,7 @@ void shadow_rebuild() {
     free_buried_tables();
     follow_table(current_root);
     backend::invalidate_all();
+    ++complete_invalidations;
 }
 
 void shadow_prepare_stack(std::uint64_t stack) {
@@ -213,7 +215,6 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
         }
     }
     backend::flush_entries();
-    free_buried_tables();
     return {FaultVerdict::hidden, 0};
 }
 

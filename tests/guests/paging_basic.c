@@ -111,6 +111,33 @@ static void check_kernels_bits(void) {
     check_equal("as do frame and rights", *entry & (page_frame | rights), (uintptr_t)second | rights);
 }
 
+/* Some used before they move and some not, with the invalidations behind all changes. */
+static void check_many(void) {
+    enum { pages = 100 };
+    const uintptr_t many = area + 4 * large_page_size;
+    unsigned wrong = 0;
+    for (unsigned round = 0; round < 4; ++round) {
+        const uint8_t expected = 1 + round % 2;
+        for (unsigned i = 0; i < pages; ++i) {
+            map_page(many + i * page_size, (uintptr_t)(expected == 1 ? first : second), rights);
+        }
+        for (unsigned i = 0; i < pages; ++i) {
+            flush_page(many + i * page_size);
+        }
+        for (unsigned i = round; i < pages; i += 1 + round) {
+            wrong += read_byte(many + i * page_size) != expected;
+        }
+    }
+    check_equal("pages that are moved again and again: wrong ones", wrong, 0);
+    for (unsigned i = 0; i < pages; ++i) {
+        set_entry(1, page_entry(many + i * page_size, 1), 0);
+        flush_page(many + i * page_size);
+        const struct exception exception = load(many + i * page_size);
+        wrong += exception.frame.vector != vector_page_fault || exception.cr2 != many + i * page_size;
+    }
+    check_equal("and unmapped: wrong ones", wrong, 0);
+}
+
 /* Two trees that differ in one place: what a kernel does from process to process. */
 static void check_trees(void) {
     const uint64_t* const map = (const uint64_t*)(read_cr3() & page_frame);
@@ -149,5 +176,6 @@ void guest(void) {
     check_large();
     check_shared_table();
     check_kernels_bits();
+    check_many();
     check_trees();
 }

@@ -303,6 +303,14 @@ void flush_entries() {
         flush_is_queued = false;
         cached.clear();
     }
+}
+
+bool sets_accessed_bits() {
+    return false;
+}
+
+void forget_retired_tables() {
+    flush_entries();
     for (const TableNumber table : retired) {
         if (is_reachable(table)) {
             throw Misuse("a retired table is still reached from a root");

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/measured_places.hpp"
+
+#include "bench/user_mode_linux.hpp"
+#include "toolchain/host/tree.hpp"
+#include "toolchain/userland/initrd.hpp"
+
+namespace previrt {
+
+namespace {
+
+// Linux hands what it does not know to the first process.
+std::vector<std::string> words_for(const Settings& settings) {
+    std::vector<std::string> words = {"quiet"};
+    for (const auto& [name, value] : settings) {
+        words.push_back(name + "=" + value);
+    }
+    return words;
+}
+
+Program previrt_run(const std::string& kernel, const std::string& initrd,
+                    const std::vector<std::string>& options, const Settings& settings) {
+    std::string append;
+    for (const std::string& word : words_for(settings)) {
+        append += (append.empty() ? "" : " ") + word;
+    }
+    Program program{.arguments = {this_program(), "run", kernel, "--initrd", initrd, "--append", append},
+                    .directory = {},
+                    .environment = {}};
+    program.arguments.insert(program.arguments.end(), options.begin(), options.end());
+    return program;
+}
+
+} // namespace
+
+MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory) {
+    return {.kernel = kernel,
+            .measuring_initrd = make_initrd("times", {{"/run-me", PREVIRT_TIMES}}),
+            .launching_initrd = make_initrd("launch", {{"/init", PREVIRT_LAUNCH}}),
+            .directory = directory};
+}
+
+MeasuredPlace native_place() {
+    return {.name = "native",
+            .measure =
+                [](const Settings& settings) {
+                    return Program{.arguments = {PREVIRT_TIMES}, .directory = {}, .environment = settings};
+                },
+            .launch = {}};
+}
+
+MeasuredPlace previrt_place(const MeasuredFiles& files, const std::string& name,
+                            const std::vector<std::string>& options) {
+    return {.name = name,
+            .measure =
+                [files, options](const Settings& settings) {
+                    return previrt_run(files.kernel, files.measuring_initrd, options, settings);
+                },
+            .launch = [files,
+                       options] { return previrt_run(files.kernel, files.launching_initrd, options, {}); }};
+}
+
+MeasuredPlace user_mode_linux_place(const MeasuredFiles& files) {
+    const std::string linux = find_user_mode_linux();
+    return {.name = "UML",
+            .measure =
+                [files, linux](const Settings& settings) {
+                    return user_mode_linux(linux, files.measuring_initrd, words_for(settings),
+                                           files.directory);
+                },
+            .launch =
+                [files, linux] {
+                    return user_mode_linux(linux, files.launching_initrd, words_for({}), files.directory);
+                }};
+}
+
+} // namespace previrt

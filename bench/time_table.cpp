@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/time_table.hpp"
+
+#include "bench/spread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace previrt {
+
+namespace {
+
+constexpr int name_width = 18;
+constexpr int time_width = 15;
+constexpr int ratio_width = 7;
+constexpr int quartiles_width = 20;
+
+struct Unit {
+    const char* name;
+    double nanoseconds;
+};
+
+Unit unit_of(double nanoseconds) {
+    constexpr std::array<Unit, 4> units = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+    const auto* const larger =
+        std::ranges::find_if(units, [&](const Unit& unit) { return nanoseconds < unit.nanoseconds * 999.5; });
+    return larger == units.end() ? units.back() : *larger;
+}
+
+std::string three_digits(double value) {
+    std::array<char, 32> text{};
+    const int behind_the_point = (value < 9.995 ? 1 : 0) + (value < 99.95 ? 1 : 0);
+    std::snprintf(text.data(), text.size(), "%.*f", behind_the_point, value);
+    return text.data();
+}
+
+std::string time_text(double nanoseconds) {
+    const Unit unit = unit_of(nanoseconds);
+    return three_digits(nanoseconds / unit.nanoseconds) + " " + unit.name;
+}
+
+void print_right(const std::string& text, int width) {
+    std::printf("%*s", width, text.c_str());
+}
+
+} // namespace
+
+void TimeTable::add(const std::string& row, const std::string& column, std::vector<double> nanoseconds) {
+    if (std::ranges::find(columns_, column) == columns_.end()) {
+        columns_.push_back(column);
+    }
+    const auto place = static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin());
+    auto found = std::ranges::find(rows_, row, &Row::name);
+    if (found == rows_.end()) {
+        found = rows_.insert(found, {.name = row, .samples = {}});
+    }
+    found->samples.resize(std::max(found->samples.size(), place + 1));
+    found->samples[place] = std::move(nanoseconds);
+}
+
+void TimeTable::print() const {
+    print_medians();
+    std::printf("\n");
+    print_quartiles();
+}
+
+void TimeTable::print_medians() const {
+    std::printf("%-*s", name_width, "median");
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+        print_right(columns_[column], time_width);
+        print_right(column == 0 ? "" : "ratio", column == 0 ? 0 : ratio_width);
+    }
+    std::printf("\n");
+    for (const Row& row : rows_) {
+        std::printf("%-*s", name_width, row.name.c_str());
+        for (std::size_t column = 0; column < row.samples.size(); ++column) {
+            const bool is_there = !row.samples[column].empty();
+            const double median = is_there ? spread_of(row.samples[column]).median : 0;
+            print_right(is_there ? time_text(median) : "-", time_width);
+            if (column > 0) {
+                const bool has_ratio = is_there && !row.samples[0].empty();
+                print_right(has_ratio ? three_digits(median / spread_of(row.samples[0]).median) : "",
+                            ratio_width);
+            }
+        }
+        std::printf("\n");
+    }
+}
+
+void TimeTable::print_quartiles() const {
+    std::printf("%-*s", name_width, "quartiles");
+    for (const std::string& column : columns_) {
+        print_right(column, quartiles_width);
+    }
+    std::printf("\n");
+    for (const Row& row : rows_) {
+        std::printf("%-*s", name_width, row.name.c_str());
+        for (const std::vector<double>& samples : row.samples) {
+            if (samples.empty()) {
+                print_right("-", quartiles_width);
+                continue;
+            }
+            const Spread spread = spread_of(samples);
+            const Unit unit = unit_of(spread.upper_quartile);
+            print_right(three_digits(spread.lower_quartile / unit.nanoseconds) + " .. " +
+                            three_digits(spread.upper_quartile / unit.nanoseconds) + " " + unit.name,
+                        quartiles_width);
+        }
+        std::printf("\n");
+    }
+}
+
+nlohmann::json TimeTable::json() const {
+    nlohmann::json json = nlohmann::json::object();
+    for (const Row& row : rows_) {
+        for (std::size_t column = 0; column < row.samples.size(); ++column) {
+            if (row.samples[column].empty()) {
+                continue;
+            }
+            const Spread spread = spread_of(row.samples[column]);
+            json[row.name][columns_[column]] = {{"median", spread.median},
+                                                {"lower_quartile", spread.lower_quartile},
+                                                {"upper_quartile", spread.upper_quartile},
+                                                {"samples", row.samples[column]}};
+        }
+    }
+    return json;
+}
+
+} // namespace previrt

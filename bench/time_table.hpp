@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// Times by row and column, of which some may be missing. The first column is what the others are compared
+// with.
+class TimeTable {
+public:
+    void add(const std::string& row, const std::string& column, std::vector<double> nanoseconds);
+
+    // Medians with ratios, then quartiles.
+    void print() const;
+    [[nodiscard]] nlohmann::json json() const;
+
+private:
+    struct Row {
+        std::string name;
+        std::vector<std::vector<double>> samples; // by column; empty: missing
+    };
+
+    void print_medians() const;
+    void print_quartiles() const;
+
+    std::vector<std::string> columns_;
+    std::vector<Row> rows_;
+};
+
+} // namespace previrt

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/host/program.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace previrt {
+
+struct TimedEnd {
+    int status; // as of wait_for_program
+    bool timed_out;
+    std::string last_lines;
+};
+
+// Runs a program, without input, and hands on each line of its output and errors with the time from its start
+// to the line's end. What takes longer than `at_most` is ended. Throws InputError where it cannot be started.
+using TimedLine = std::function<void(std::string_view line, std::chrono::nanoseconds since_start)>;
+TimedEnd run_timed(const Program& program, std::chrono::seconds at_most, const TimedLine& line);
+
+} // namespace previrt

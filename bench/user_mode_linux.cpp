@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/user_mode_linux.hpp"
+
+#include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/debian_packages.hpp"
+
+#include <filesystem>
+
+namespace previrt {
+
+std::string find_user_mode_linux() {
+    constexpr const char* installed = "/usr/bin/linux.uml";
+    if (std::filesystem::exists(installed)) {
+        return installed;
+    }
+    const DebianPackages packages{.names = {"user-mode-linux"}, .dependencies_of = {}};
+    return cached_directory(
+               "user-mode-linux", packages.list(),
+               [&](const std::string& directory) { unpack_debian_packages(packages, directory); }) +
+           installed;
+}
+
+Program user_mode_linux(const std::string& linux, const std::string& initrd,
+                        const std::vector<std::string>& words, const std::string& directory) {
+    // Its memory is a file that it maps executable, in TMPDIR.
+    Program program{.arguments = {linux, "mem=256M", "initrd=" + initrd, "con0=null,fd:1", "con=null",
+                                  "ssl=null", "uml_dir=" + directory},
+                    .directory = directory,
+                    .environment = {{"TMPDIR", "/dev/shm"}}};
+    program.arguments.insert(program.arguments.end(), words.begin(), words.end());
+    return program;
+}
+
+} // namespace previrt
