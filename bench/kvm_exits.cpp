@@ -28,8 +28,14 @@ struct Marked {
     Counts exits;
 };
 
-// How KVM calls the sum of them all.
+// KVM's names for the sum of them all, and for those of IN and OUT.
 constexpr const char* all_exits = "exits";
+constexpr const char* accesses = "io_exits";
+
+double count_of(const Marked& marked, const char* name) {
+    const auto found = marked.exits.find(name);
+    return found == marked.exits.end() ? 0 : found->second;
+}
 
 std::string place() {
     try {
@@ -116,16 +122,20 @@ private:
     }
 
     void print(const std::vector<Marked>& plain, const std::vector<Marked>& ours) const {
-        std::printf("exits of %s for one operation, on %s\n\n", options_.version.c_str(), place_.c_str());
-        std::printf("%-18s %12s %12s %8s\n", "", "unrewritten", "in-place VMM", "ratio");
+        std::printf("exits of Linux %s for one operation, on %s\n\n", options_.version.c_str(),
+                    place_.c_str());
+        std::printf("%-18s %12s %9s %13s %9s %6s\n", "", "unrewritten:", "of them",
+                    "in-place VMM:", "of them", "");
+        std::printf("%-18s %12s %9s %13s %9s %6s\n", "", "exits", "accesses", "exits", "accesses", "ratio");
         for (std::size_t i = 0; i < ours.size(); ++i) {
-            const double before = plain[i].exits.at(all_exits);
-            const double after = ours[i].exits.at(all_exits);
-            std::printf("%-18s %12.3f %12.3f", ours[i].name.c_str(), before, after);
+            const double before = count_of(plain[i], accesses);
+            const double after = count_of(ours[i], accesses);
+            std::printf("%-18s %12.3f %9.3f %13.3f %9.3f", ours[i].name.c_str(),
+                        count_of(plain[i], all_exits), before, count_of(ours[i], all_exits), after);
             if (after > 0) {
-                std::printf(" %8.1f\n", before / after);
+                std::printf(" %6.1f\n", before / after);
             } else {
-                std::printf(" %8s\n", "-");
+                std::printf(" %6s\n", before > 0 ? "all" : "-");
             }
         }
     }

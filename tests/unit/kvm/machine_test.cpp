@@ -116,7 +116,7 @@ TEST(KvmReport, ExitsAndCounts) {
                    {{.name = "exits", .value = 7}, {.name = "halt_exits", .value = 5}}),
               "previrt: KVM: exits to the monitor: MMIO 2, signal 3, reason 999 1\n"
               "previrt: KVM: its own counts: exits 7, halt_exits 5\n");
-    EXPECT_EQ(read_kvm_stats(Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC))).size(), 0U);
+    EXPECT_EQ(KvmStats(Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC))).read().size(), 0U);
 }
 
 // ---- confinement

@@ -25,6 +25,14 @@ int calling_signal() {
     return SIGRTMIN;
 }
 
+// One that comes before the thread holds it back must not end the process.
+void take_calling_signals() {
+    struct sigaction action{};
+    action.sa_handler = [](int /*number*/) {};
+    sigemptyset(&action.sa_mask);
+    sigaction(calling_signal(), &action, nullptr);
+}
+
 } // namespace
 
 PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts,
@@ -34,7 +42,9 @@ PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const Priv
       parts_(parts), clock_(processor.descriptor(), epoch), epoch_seconds_(epoch.epoch_nanoseconds / second),
       guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
       own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
-      stats_(processor.descriptor()) {}
+      stats_(processor.descriptor()) {
+    take_calling_signals();
+}
 
 Devices& PrivilegedProcessor::devices() {
     if (vmm_is_active_) {
