@@ -204,6 +204,7 @@ void Pc::move_lines(PicPair& to, std::uint64_t when, bool rtc_line) const {
 PicPair Pc::interrupts_at(std::uint64_t when) const {
     PicPair then = pic;
     Rtc clock = rtc;
+    when = std::max(when, advanced_to);
     move_lines(then, when, clock.line(when));
     return then;
 }
