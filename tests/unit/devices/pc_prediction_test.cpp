@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace previrt {

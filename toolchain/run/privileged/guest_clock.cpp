@@ -18,8 +18,12 @@ constexpr std::uint64_t second = 1'000'000'000;
 
 } // namespace
 
-GuestClock::GuestClock(const Descriptor& processor, const KvmTime& epoch)
-    : scale_((std::uint64_t{1} << 32U) * 1'000'000 / epoch.time_stamp_khz) {
+std::uint64_t TickScale::nanoseconds(std::uint64_t ticks) const {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((Wide{ticks} * scale_) >> 32U);
+}
+
+GuestClock::GuestClock(const Descriptor& processor, const KvmTime& epoch) : scale_(epoch.time_stamp_khz) {
     // The guest's counter is ours with an offset. The quickest of some readings tells it best.
     constexpr int attempts = 5;
     std::uint64_t quickest = ~std::uint64_t{0};
@@ -37,8 +41,7 @@ GuestClock::GuestClock(const Descriptor& processor, const KvmTime& epoch)
 }
 
 std::uint64_t GuestClock::now() const {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint64_t>((Wide{__rdtsc() - epoch_} * scale_) >> 32U);
+    return scale_.nanoseconds(__rdtsc() - epoch_);
 }
 
 AlarmClock::AlarmClock(int signal) {

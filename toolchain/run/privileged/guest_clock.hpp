@@ -9,6 +9,17 @@
 
 namespace previrt {
 
+// How long a time-stamp counter takes, as a VMM computes it.
+class TickScale {
+public:
+    // `khz`: not 0.
+    explicit TickScale(std::uint64_t khz) : scale_((std::uint64_t{1} << 32U) * 1'000'000 / khz) {}
+    [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
+
+private:
+    std::uint64_t scale_; // nanoseconds a tick, in 2^-32: more than 32 bits below 1 GHz
+};
+
 // The guest's time as its VMM computes it: nanoseconds by its time-stamp counter, 0 at the epoch.
 class GuestClock {
 public:
@@ -18,7 +29,7 @@ public:
 
 private:
     std::uint64_t epoch_; // by the counter of this processor
-    std::uint64_t scale_; // nanoseconds a tick, in 2^-32
+    TickScale scale_;
 };
 
 // Sends a signal to the thread that made it.

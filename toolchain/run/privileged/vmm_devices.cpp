@@ -8,6 +8,15 @@ namespace previrt {
 
 using namespace kvm_privileged;
 
+namespace {
+
+// At the latest never: a guest can name any time.
+std::uint64_t time_after(std::uint64_t time, std::uint64_t nanoseconds) {
+    return time + std::min(nanoseconds, never - time);
+}
+
+} // namespace
+
 VmmDevices::VmmDevices(Mailbox& mailbox, kvm::ConsoleRing& input) : mailbox_(mailbox), input_(input) {}
 
 // The mailbox is the guest's memory: what it names is a vector of the guest's own, or nothing.
@@ -51,7 +60,7 @@ std::uint8_t VmmDevices::acknowledge() {
 std::uint64_t VmmDevices::deadline(std::uint64_t now) const {
     constexpr std::uint64_t shortest_period = 1'000'000;
     if (mailbox_.delivered != Cause::none) {
-        return std::max(last_deadline_ + period_, now + shortest_period);
+        return std::max(time_after(last_deadline_, period_), time_after(now, shortest_period));
     }
     return mailbox_.deadline > now ? mailbox_.deadline : never;
 }
