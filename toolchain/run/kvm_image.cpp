@@ -58,13 +58,16 @@ Header read_header(const VmmSegments& image, const char (&magic)[8]) {
     return header;
 }
 
-void check_inside(const VmmSegments& image, const char* name, std::uint64_t address, std::uint64_t bytes) {
+void check_inside(const VmmSegments& image, const char* name, std::uint64_t address, std::uint64_t bytes,
+                  bool writable = false) {
     const bool inside = std::ranges::any_of(image.segments, [&](const LoadSegment& segment) {
-        return address >= segment.virtual_address && bytes <= segment.memory_size &&
+        return (segment.writable || !writable) && address >= segment.virtual_address &&
+               bytes <= segment.memory_size &&
                address - segment.virtual_address <= segment.memory_size - bytes;
     });
     if (!inside) {
-        throw InputError(std::string("its ") + name + " lies outside its segments");
+        throw InputError(std::string("its ") + name + " lies outside its " + (writable ? "writable " : "") +
+                         "segments");
     }
 }
 
@@ -94,7 +97,7 @@ void check_header(const ImageHeader& header, const VmmSegments& image) {
 void check_header(const kvm_privileged::ImageHeader& header, const VmmSegments& image) {
     check_inside(image, "entry", header.entry, 1);
     constexpr std::uint64_t least_stack = 4096;
-    check_inside(image, "stack", header.stack_top - least_stack, least_stack);
+    check_inside(image, "stack", header.stack_top - least_stack, least_stack, true);
     if (header.device_bytes != sizeof(Pc)) {
         throw InputError("its devices are of another previrt");
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/kvm-privileged/mailbox.hpp"
 #include "backends/kvm/handover.hpp"
 #include "backends/kvm/layout.hpp"
+#include "devices/platform/pc.hpp"
 #include "tests/unit/make_elf.hpp"
 
 #include <algorithm>
@@ -14,49 +16,70 @@ namespace previrt {
 
 // A VMM's image for KVM: text of 4 KiB, and data of 100 bytes in the file and 8 KiB in memory behind it, each
 // byte of them its own number.
-struct KvmImageParts {
-    kvm::ImageHeader header{};
+template <typename Header>
+struct ImageParts {
+    Header header{};
     Elf64_Phdr text{};
     Elf64_Phdr data{};
 };
+using KvmImageParts = ImageParts<kvm::ImageHeader>;
+using PrivilegedImageParts = ImageParts<kvm_privileged::ImageHeader>;
 
 constexpr std::uint64_t kvm_text_bytes = 4096;
 constexpr std::uint64_t kvm_data_file_bytes = 100;
 constexpr std::uint64_t kvm_data_bytes = 8192;
 
-inline std::vector<std::uint8_t> make_kvm_image(const std::function<void(KvmImageParts&)>& change = {}) {
-    constexpr std::uint64_t text = kvm::image_address;
-    constexpr std::uint64_t data = text + kvm_text_bytes;
+constexpr std::uint64_t kvm_text = kvm::image_address;
+constexpr std::uint64_t kvm_data = kvm_text + kvm_text_bytes;
+
+template <typename Header>
+std::vector<std::uint8_t> make_image(const Header& header,
+                                     const std::function<void(ImageParts<Header>&)>& change) {
     std::vector<std::uint8_t> contents(kvm_text_bytes + kvm_data_file_bytes);
     for (std::size_t i = 0; i < contents.size(); ++i) {
         contents[i] = static_cast<std::uint8_t>(i);
     }
     ElfBuilder builder(ET_EXEC);
-    builder.add_code(".text", text, contents);
+    builder.add_code(".text", kvm_text, contents);
     ElfFile file = builder.build();
     const std::uint64_t offset = file.offset_of(".text");
 
-    KvmImageParts parts;
-    parts.header.entry = text + 200;
-    parts.header.global_table = data + 128;
-    parts.header.global_table_bytes = 64;
-    parts.header.local_table = data + 192;
-    parts.header.local_table_bytes = 16;
-    parts.header.interrupt_table = data + 4096;
-    parts.header.interrupt_table_bytes = 4096;
-    parts.header.task = data + 256;
-    parts.header.task_bytes = 104;
-    parts.header.system_call = parts.header.isolated_system_call = text + 300;
-    parts.header.system_call_32 = parts.header.isolated_system_call_32 = text + 400;
-    parts.text = load_segment(text, offset, kvm_text_bytes, kvm_text_bytes, PF_R | PF_X);
+    ImageParts<Header> parts{.header = header};
+    parts.text = load_segment(kvm_text, offset, kvm_text_bytes, kvm_text_bytes, PF_R | PF_X);
     parts.data =
-        load_segment(data, offset + kvm_text_bytes, kvm_data_file_bytes, kvm_data_bytes, PF_R | PF_W);
-    std::ranges::copy(kvm::image_magic, parts.header.magic);
+        load_segment(kvm_data, offset + kvm_text_bytes, kvm_data_file_bytes, kvm_data_bytes, PF_R | PF_W);
     if (change) {
         change(parts);
     }
     std::memcpy(file.bytes.data() + offset, &parts.header, sizeof parts.header);
-    return with_segments(file, std::to_array({parts.data, parts.text}), text);
+    return with_segments(file, std::to_array({parts.data, parts.text}), kvm_text);
+}
+
+inline std::vector<std::uint8_t> make_kvm_image(const std::function<void(KvmImageParts&)>& change = {}) {
+    kvm::ImageHeader header{};
+    std::ranges::copy(kvm::image_magic, header.magic);
+    header.entry = kvm_text + 200;
+    header.global_table = kvm_data + 128;
+    header.global_table_bytes = 64;
+    header.local_table = kvm_data + 192;
+    header.local_table_bytes = 16;
+    header.interrupt_table = kvm_data + 4096;
+    header.interrupt_table_bytes = 4096;
+    header.task = kvm_data + 256;
+    header.task_bytes = 104;
+    header.system_call = header.isolated_system_call = kvm_text + 300;
+    header.system_call_32 = header.isolated_system_call_32 = kvm_text + 400;
+    return make_image(header, change);
+}
+
+inline std::vector<std::uint8_t>
+make_privileged_image(const std::function<void(PrivilegedImageParts&)>& change = {}) {
+    kvm_privileged::ImageHeader header{};
+    std::ranges::copy(kvm_privileged::image_magic, header.magic);
+    header.entry = kvm_text + 200;
+    header.stack_top = kvm_data + kvm_data_bytes;
+    header.device_bytes = sizeof(Pc);
+    return make_image(header, change);
 }
 
 } // namespace previrt
