@@ -20,7 +20,7 @@ done
 khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
 options=(--append "quiet tsc_early_khz=${khz:-1000000} tsc=reliable ${APPEND:-}")
 # KVM's software processor does not look at CR4.TSD (docs/kvm.md).
-[[ $on != kvm* ]] || options[1]+=" lacks=rdtsc_denial"
+[[ $on != kvm && $on != kvm-isolate ]] || options[1]+=" lacks=rdtsc_denial"
 cpus=1
 if [ "$on" != bare ]; then
     options+=(--stats "$work/stats.json")

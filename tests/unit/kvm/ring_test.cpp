@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <iterator>
 
 namespace previrt {
 
@@ -53,6 +54,19 @@ TEST(KvmRing, WritesWhatThereIsRoomFor) {
     }
 }
 
+TEST(KvmRing, AsksForACallWhereNothingHasCome) {
+    kvm::ConsoleRing ring{};
+    RingReader reader(ring);
+    EXPECT_EQ(ring.reader_waits, 0U);
+    EXPECT_TRUE(reader.wait());
+    EXPECT_EQ(ring.reader_waits, 1U);
+    put(ring, "one");
+    EXPECT_FALSE(reader.wait()); // before it could see that we wait
+    EXPECT_EQ(reader.read(), "one");
+    EXPECT_EQ(ring.reader_waits, 0U);
+    EXPECT_TRUE(reader.wait());
+}
+
 // Each is read as a ring that is full, and then as an honest one.
 TEST(KvmRing, CountersThatLieGiveNoMoreThanTheRing) {
     for (const std::uint32_t lie : {room + 1, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
@@ -92,8 +106,8 @@ TEST(KvmRing, AConsumerThatLiesIsWrittenNoMoreThanTheRing) {
         RingWriter writer(ring);
         ring.consumed = lie; // ahead of us
         EXPECT_EQ(writer.write(std::string(room + 1, 'x')), lie == 0xffffffffU ? room - 1 : 0U);
-        EXPECT_EQ(ring.reserved[14], 0U);
-        EXPECT_EQ(ring.reserved2[14], 0U);
+        EXPECT_EQ(*std::rbegin(ring.reserved), 0U);
+        EXPECT_EQ(*std::rbegin(ring.reserved2), 0U);
     }
 }
 
