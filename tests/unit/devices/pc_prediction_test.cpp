@@ -127,7 +127,7 @@ TEST_F(Prediction, AlarmOfTheClock) {
     out(0x70, 0x0c);
     in(0x71);
     EXPECT_EQ(predict_time(event + second), std::nullopt);
-    EXPECT_EQ(predict_time(event + (24 * 3600 * second)), slave_vector);
+    EXPECT_EQ(predict_time(event + (86'400 * second)), slave_vector);
 }
 
 TEST_F(Prediction, MaskedLines) {
