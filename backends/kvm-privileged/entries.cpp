@@ -10,6 +10,8 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <cstring>
+
 namespace previrt {
 
 Vcpu vcpu; // for dumps alone: the processor holds the guest's state
@@ -24,15 +26,7 @@ enum PortForm : std::uint8_t { width_mask = 3, form_out = 4, form_immediate = 8 
 
 // As entry.S pushes it.
 struct PortFrame {
-    std::uint64_t r11;
-    std::uint64_t r10;
-    std::uint64_t r9;
-    std::uint64_t r8;
-    std::uint64_t rdi;
-    std::uint64_t rsi;
-    std::uint64_t rdx;
-    std::uint64_t rcx;
-    std::uint64_t rax;
+    std::uint64_t general[16];
     std::uint64_t form;
     std::uint64_t rflags;
     std::uint64_t return_to;
@@ -63,7 +57,7 @@ PortAccess decode(const PortFrame& frame) {
     if ((frame.form & form_immediate) != 0) {
         return decode_immediate(frame.site_end);
     }
-    return {.port = static_cast<std::uint16_t>(frame.rdx),
+    return {.port = static_cast<std::uint16_t>(frame.general[rdx]),
             .width = static_cast<unsigned>(frame.form & width_mask) + 1,
             .is_write = (frame.form & form_out) != 0};
 }
@@ -83,6 +77,16 @@ void access(const PortAccess& what, std::uint64_t& accumulator) {
     accumulator = what.width == 4 ? value : (accumulator & ~mask) | (value & mask);
 }
 
+// For dumps.
+void note_registers(const PortFrame& frame) {
+    std::memcpy(vcpu.registers.general, frame.general, sizeof frame.general);
+    vcpu.registers.general[rsp] = reinterpret_cast<std::uint64_t>(&frame + 1);
+    vcpu.registers.rip = frame.site_end;
+    vcpu.registers.rflags = frame.rflags;
+    vcpu.interrupt_flag = (frame.rflags & flag_interrupt) != 0;
+    vcpu.instruction = frame.site_end;
+}
+
 } // namespace
 
 extern "C" {
@@ -90,12 +94,12 @@ extern const std::uint8_t interrupt_stubs[];
 void port_accessed(PortFrame& frame);
 
 void port_accessed(PortFrame& frame) {
-    vcpu.instruction = frame.site_end;
+    note_registers(frame);
     const PortAccess what = decode(frame);
     const SiteKind kind = what.is_write ? SiteKind::out : SiteKind::in;
     ++counters.calls[static_cast<std::uint8_t>(kind)];
     take_delivered();
-    access(what, frame.rax);
+    access(what, frame.general[rax]);
     if ((frame.rflags & flag_interrupt) != 0) {
         if (const std::optional<std::uint8_t> vector = take_interrupt()) {
             frame.return_to = reinterpret_cast<std::uint64_t>(interrupt_stubs) + (*vector * stub_bytes);

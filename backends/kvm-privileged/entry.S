@@ -26,30 +26,40 @@
 
 // PortFrame in entries.cpp.
 port_access:
-	pushq %rax
-	pushq %rcx
-	pushq %rdx
-	pushq %rsi
-	pushq %rdi
-	pushq %r8
-	pushq %r9
-	pushq %r10
+	pushq %r15
+	pushq %r14
+	pushq %r13
+	pushq %r12
 	pushq %r11
+	pushq %r10
+	pushq %r9
+	pushq %r8
+	pushq %rdi
+	pushq %rsi
+	pushq %rbp
+	pushq %rsp
+	pushq %rbx
+	pushq %rdx
+	pushq %rcx
+	pushq %rax
 	movq %rsp, %rdi
 	movq %rsp, guest_stack
 	movq $vmm_stack_top, %rsp
 	call port_accessed
 	movq guest_stack, %rsp
-	popq %r11
-	popq %r10
-	popq %r9
-	popq %r8
-	popq %rdi
-	popq %rsi
-	popq %rdx
-	popq %rcx
 	popq %rax
-	leaq 8(%rsp), %rsp // the form; no flag changes
+	popq %rcx
+	popq %rdx
+	popq %rbx
+	popq %rbp // RSP, which is here
+	popq %rbp
+	popq %rsi
+	popq %rdi
+	popq %r8
+	popq %r9
+	popq %r10
+	popq %r11
+	leaq 40(%rsp), %rsp // R12 to R15, which nobody has changed, and the form; no flag changes
 	popfq
 plain_return: // or one of interrupt_stubs, which returns likewise
 	ret

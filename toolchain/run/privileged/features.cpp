@@ -68,6 +68,16 @@ void switch_local_apic_off(const Descriptor& processor) {
     kvm_request(processor, KVM_SET_SREGS, "KVM_SET_SREGS", &registers);
 }
 
+// QEMU's emulated SVM lets XSETBV of a guest past KVM, whose CPUID would go on telling sizes for the value of
+// a reset. A kernel sets it anyway before it asks.
+void enable_extended_states(const Descriptor& processor, std::uint32_t supported) {
+    constexpr std::uint32_t x87_sse_avx = 7;
+    kvm_xcrs registers{};
+    registers.nr_xcrs = 1;
+    registers.xcrs[0].value = supported & x87_sse_avx;
+    kvm_request(processor, KVM_SET_XCRS, "KVM_SET_XCRS", &registers);
+}
+
 } // namespace
 
 void set_features(const Descriptor& kvm, const Descriptor& processor) {
@@ -83,6 +93,11 @@ void set_features(const Descriptor& kvm, const Descriptor& processor) {
     features->nent = static_cast<std::uint32_t>(end - first);
     std::for_each(first, end, hide);
     kvm_request(processor, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
+    const kvm_cpuid_entry2* const states =
+        std::find_if(first, end, [](const auto& entry) { return entry.function == 0xd && entry.index == 0; });
+    if (states != end && states->eax != 0) {
+        enable_extended_states(processor, states->eax);
+    }
 }
 
 } // namespace previrt
