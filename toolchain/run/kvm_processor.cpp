@@ -4,13 +4,14 @@
 #include "backends/kvm/layout.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
+#include "toolchain/run/calling_signal.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_interface.hpp"
+#include "toolchain/run/kvm_segments.hpp"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <limits>
 #include <sys/ioctl.h>
 #include <system_error>
 #include <utility>
@@ -35,20 +36,6 @@ constexpr std::uint32_t msr_sfmask = 0xc0000084;
 constexpr std::uint64_t star = (std::uint64_t{0x23} << 48U) | (std::uint64_t{0x10} << 32U);
 constexpr std::uint64_t sfmask = 0x47500; // never IF: at CPL 3 nothing would set it again
 
-kvm_segment user_segment(std::uint16_t selector, std::uint8_t type, bool code) {
-    kvm_segment segment{};
-    segment.limit = std::numeric_limits<std::uint32_t>::max();
-    segment.selector = selector;
-    segment.type = type;
-    segment.present = 1;
-    segment.dpl = 3;
-    segment.s = 1;
-    segment.g = 1;
-    segment.l = code ? 1 : 0;
-    segment.db = code ? 0 : 1;
-    return segment;
-}
-
 kvm_segment system_segment(std::uint16_t selector, std::uint8_t type, std::uint64_t base,
                            std::uint64_t bytes) {
     kvm_segment segment{};
@@ -67,18 +54,6 @@ kvm_dtable table(std::uint64_t base, std::uint64_t bytes) {
     return result;
 }
 
-int stopping_signal() {
-    return SIGRTMIN;
-}
-
-// Its arrival is all: KVM_RUN comes back.
-void receive_stopping_signals() {
-    struct sigaction action{};
-    action.sa_handler = [](int /*number*/) {};
-    sigemptyset(&action.sa_mask);
-    sigaction(stopping_signal(), &action, nullptr);
-}
-
 } // namespace
 
 KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
@@ -87,7 +62,7 @@ KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
           processor_,
           static_cast<std::size_t>(kvm_request(kvm, KVM_GET_VCPU_MMAP_SIZE, "KVM_GET_VCPU_MMAP_SIZE")))) {
     set_features(kvm);
-    receive_stopping_signals();
+    receive_calling_signals();
 }
 
 // All that KVM has.
@@ -106,12 +81,11 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     state.cr3 = root;
     state.cr4 = cr4;
     state.efer = efer;
-    constexpr std::uint8_t code_type = 0xb;
-    constexpr std::uint8_t data_type = 0x3;
+    constexpr std::uint8_t level = 3;
     constexpr std::uint8_t task_type = 0xb; // busy
     constexpr std::uint8_t local_table_type = 0x2;
-    state.cs = user_segment(user_code, code_type, true);
-    state.ss = state.ds = state.es = state.fs = state.gs = user_segment(user_data, data_type, false);
+    state.cs = code_segment(user_code, level);
+    state.ss = state.ds = state.es = state.fs = state.gs = data_segment(user_data, level);
     state.tr = system_segment(selector_task, task_type, header.task, header.task_bytes);
     state.ldt =
         system_segment(selector_local_table, local_table_type, header.local_table, header.local_table_bytes);
@@ -200,7 +174,7 @@ void KvmProcessor::stop(pthread_t thread) {
     stopped_ = true;
     // Where the signal comes before KVM_RUN, this makes it come back at once.
     std::atomic_ref(reinterpret_cast<kvm_run*>(shared_.bytes().data())->immediate_exit) = 1;
-    pthread_kill(thread, stopping_signal());
+    pthread_kill(thread, calling_signal());
 }
 
 } // namespace previrt

@@ -4,6 +4,7 @@
 #include "backends/kvm-privileged/layout.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
+#include "toolchain/run/calling_signal.hpp"
 #include "toolchain/run/privileged/last_directory.hpp"
 
 #include <algorithm>
@@ -20,19 +21,6 @@ using namespace kvm_privileged;
 constexpr std::uint16_t post_port = 0x80;
 constexpr std::uint64_t second = 1'000'000'000;
 
-// The alarm, input, the end: all that it says is that there may be something to do.
-int calling_signal() {
-    return SIGRTMIN;
-}
-
-// One that comes before the thread holds it back must not end the process.
-void take_calling_signals() {
-    struct sigaction action{};
-    action.sa_handler = [](int /*number*/) {};
-    sigemptyset(&action.sa_mask);
-    sigaction(calling_signal(), &action, nullptr);
-}
-
 } // namespace
 
 PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts,
@@ -43,7 +31,7 @@ PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const Priv
       guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
       own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
       stats_(processor.descriptor()) {
-    take_calling_signals();
+    receive_calling_signals();
 }
 
 Devices& PrivilegedProcessor::devices() {
@@ -70,7 +58,7 @@ void PrivilegedProcessor::fail(const std::string& reason) const {
 
 KvmExit PrivilegedProcessor::run(const std::function<void()>& confine) {
     processor_.let_signal_in(calling_signal());
-    alarm_.emplace(calling_signal());
+    alarm_ = std::make_unique<AlarmClock>(calling_signal());
     thread_ = pthread_self();
     runs_ = true;
     confine();

@@ -10,7 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <pthread.h>
 #include <span>
 #include <vector>
@@ -85,8 +85,8 @@ private:
     KvmStats stats_;
     KvmExits exits_;
     std::vector<PostCode> post_codes_;
-    std::optional<AlarmClock> alarm_;
-    std::atomic<pthread_t> thread_{};
+    std::unique_ptr<AlarmClock> alarm_; // of the thread that runs
+    std::atomic<pthread_t> thread_;
     std::atomic<bool> runs_ = false;
 };
 

@@ -3,9 +3,9 @@
 
 #include "backends/kvm-privileged/layout.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/kvm_segments.hpp"
 
 #include <cstring>
-#include <limits>
 
 namespace previrt {
 
@@ -23,22 +23,9 @@ constexpr std::uint64_t long_mode = 0x500; // LMA, LME
 constexpr std::uint16_t vmm_code = 0x10;
 constexpr std::uint16_t vmm_data = 0x18;
 
-kvm_segment segment(std::uint16_t selector, bool code) {
-    kvm_segment result{};
-    result.limit = std::numeric_limits<std::uint32_t>::max();
-    result.selector = selector;
-    result.type = code ? 0xb : 0x3;
-    result.present = 1;
-    result.s = 1;
-    result.g = 1;
-    result.l = code ? 1 : 0;
-    result.db = code ? 0 : 1;
-    return result;
-}
-
 void set_segments(kvm_sregs& state, std::uint16_t code, std::uint16_t data) {
-    state.cs = segment(code, true);
-    state.ss = state.ds = state.es = segment(data, false);
+    state.cs = code_segment(code, 0);
+    state.ss = state.ds = state.es = data_segment(data, 0);
 }
 
 } // namespace
