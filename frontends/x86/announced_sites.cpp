@@ -14,19 +14,19 @@ namespace {
 
 constexpr std::size_t longest_site = 30; // that a record can describe
 
-void peek(std::uint64_t address, void* to, std::size_t bytes) {
+void peek(std::uint64_t address, void* to, std::size_t bytes, const char* otherwise) {
     if (peek_guest(address, static_cast<std::uint8_t*>(to), bytes, Privilege::supervisor) != bytes) {
-        stop_guest("an announced site or its record is not in memory, at", address);
+        stop_guest(otherwise, address);
     }
 }
 
 Site read_site(std::uint64_t table, std::uint64_t index, std::uint8_t (&code)[longest_site]) {
     Site site{};
     const std::uint64_t place = table + (index * sizeof(SiteRecord));
-    peek(place, &site.record, sizeof(site.record));
+    peek(place, &site.record, sizeof(site.record), "an announced record is not in memory, at");
     site.address = place + static_cast<std::uint64_t>(std::int64_t{site.record.site});
     const std::size_t length = site.record.site_length();
-    peek(site.address, code, length);
+    peek(site.address, code, length, "an announced site is not in memory, at");
     const Text text{.address = site.address, .bytes = {code, length}};
     const RecordCheck check = check_records({&site, 1}, {&text, 1});
     if (check.fault != RecordFault::none) {
@@ -50,8 +50,7 @@ void write_code(std::uint64_t address, const std::uint8_t* code, std::size_t len
 } // namespace
 
 void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
-    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20U;
-    if (bytes % sizeof(SiteRecord) != 0 || bytes > most_bytes) {
+    if (bytes % sizeof(SiteRecord) != 0 || bytes > most_announced_bytes) {
         stop_guest("a table of records of a length that none has:", bytes);
     }
     const std::uint64_t count = bytes / sizeof(SiteRecord);

@@ -214,7 +214,9 @@ void execute_privileged(const Instruction& instruction) {
         execute_page_table_access(instruction);
         break;
     case SiteKind::announce_sites:
-        take_announced_sites(general(rdi), general(rsi));
+        if (table_is_readable(general(rdi), general(rsi))) {
+            take_announced_sites(general(rdi), general(rsi));
+        }
         break;
     case SiteKind::lgdt:
     case SiteKind::lidt:
@@ -281,6 +283,20 @@ bool execute_unprivileged(const Instruction& instruction) {
     default:
         return execute_segment_site(instruction);
     }
+}
+
+// Else the fault is raised that the processor would raise for it.
+bool table_is_readable(std::uint64_t table, std::uint64_t bytes) {
+    std::uint64_t record = 0;
+    if (bytes % sizeof record != 0 || bytes > most_announced_bytes) {
+        return true; // no processor would look so far: it is refused for its length
+    }
+    for (std::uint64_t i = 0; i < bytes; i += sizeof record) {
+        if (!read_guest(table + i, record)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 } // namespace

@@ -337,7 +337,7 @@ TEST(CommandLine, ExitStatusAndMessages) {
     EXPECT_EQ(run_command(PREVIRT " --help").status, 0);
     EXPECT_EQ(run_command(PREVIRT " audit --help").status, 0);
     for (const char* const arguments : {"", "nonsense", "audit", "audit --nonsense x", "audit /nowhere",
-                                        "sites /tmp", "audit /etc/hostname", "run vmlinux", "doctor"}) {
+                                        "sites /tmp", "audit /etc/hostname", "run vmlinux", "profile"}) {
         const CommandResult result = run_command(std::string(PREVIRT " ") + arguments);
         EXPECT_EQ(result.status, 2) << arguments << ": " << result.output;
         EXPECT_NE(result.output, "") << arguments;
