@@ -182,30 +182,33 @@ bool Pc::write_keyboard(std::uint16_t port, std::uint8_t value) {
 void Pc::advance(std::uint64_t now) {
     now = std::max(now, advanced_to);
     const std::uint64_t edges = pit.rising_edges(advanced_to, now);
+    const bool level = pit.output(0, now);
     if (edges > 0) {
         timer_edges += edges;
         lost_timer_edges += edges - (pic.pending(timer_irq) ? 0 : 1);
     }
-    const bool request_is_lost = !pit.output(0, now) && (edges > 0 || pic.pending(timer_irq));
-    lost_timer_edges += request_is_lost ? 1 : 0;
-    move_lines(pic, now, rtc.line(now));
+    // A request that is still waiting goes with the line.
+    lost_timer_edges += !level && (edges > 0 || pic.pending(timer_irq)) ? 1 : 0;
+    move_lines(pic, {.timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now)});
     advanced_to = now;
 }
 
-void Pc::move_lines(PicPair& to, std::uint64_t when, bool rtc_line) const {
-    if (pit.rising_edges(advanced_to, when) > 0) {
+void Pc::move_lines(PicPair& to, const Lines& lines) {
+    if (lines.timer_rose) {
         to.set_line(timer_irq, false);
         to.set_line(timer_irq, true);
     }
-    to.set_line(timer_irq, pit.output(0, when));
-    to.set_line(rtc_irq, rtc_line);
+    to.set_line(timer_irq, lines.timer);
+    to.set_line(rtc_irq, lines.rtc);
 }
 
 PicPair Pc::interrupts_at(std::uint64_t when) const {
+    when = std::max(when, advanced_to);
     PicPair then = pic;
     Rtc clock = rtc;
-    when = std::max(when, advanced_to);
-    move_lines(then, when, clock.line(when));
+    move_lines(then, {.timer_rose = pit.rising_edges(advanced_to, when) > 0,
+                      .timer = pit.output(0, when),
+                      .rtc = clock.line(when)});
     return then;
 }
 

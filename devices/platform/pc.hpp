@@ -66,7 +66,12 @@ private:
     bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
     void set_timer_line(bool level);
-    void move_lines(PicPair& to, std::uint64_t when, bool rtc_line) const;
+    struct Lines {
+        bool timer_rose;
+        bool timer;
+        bool rtc;
+    };
+    static void move_lines(PicPair& to, const Lines& lines);
 };
 
 static_assert(std::is_trivially_copyable_v<Pc>);
