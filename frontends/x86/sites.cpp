@@ -151,6 +151,20 @@ void move_debug(const Instruction& instruction) {
     general(instruction.rm) = vcpu.debug[number & 7U];
 }
 
+// Else the fault is raised that the processor would raise for it.
+bool table_is_readable(std::uint64_t table, std::uint64_t bytes) {
+    std::uint64_t record = 0;
+    if (bytes % sizeof record != 0 || bytes > most_announced_bytes) {
+        return true; // no processor would look so far: it is refused for its length
+    }
+    for (std::uint64_t i = 0; i < bytes; i += sizeof record) {
+        if (!read_guest(table + i, record)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void execute_privileged(const Instruction& instruction) {
     switch (instruction.kind) {
     case SiteKind::hlt:
@@ -283,20 +297,6 @@ bool execute_unprivileged(const Instruction& instruction) {
     default:
         return execute_segment_site(instruction);
     }
-}
-
-// Else the fault is raised that the processor would raise for it.
-bool table_is_readable(std::uint64_t table, std::uint64_t bytes) {
-    std::uint64_t record = 0;
-    if (bytes % sizeof record != 0 || bytes > most_announced_bytes) {
-        return true; // no processor would look so far: it is refused for its length
-    }
-    for (std::uint64_t i = 0; i < bytes; i += sizeof record) {
-        if (!read_guest(table + i, record)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 } // namespace
