@@ -80,6 +80,7 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
 
 RunStatus run_nested_kvm(const RunOptions& options) {
     const TemporaryDirectory directory;
+    read_qemu_version(); // or there is nothing to download for
     const NestedHost host = prepare_nested_host();
     const bool person = options.watch_console && isatty(STDIN_FILENO) != 0;
     const std::string initramfs = directory.path() + "/initramfs";
@@ -101,7 +102,8 @@ RunStatus run_nested_kvm(const RunOptions& options) {
 }
 
 PlaceFinding probe_nested_kvm() {
-    return {.found = read_qemu_version() + "; " + locate_nested_host(),
+    const std::string qemu = read_qemu_version();
+    return {.found = qemu + "; " + locate_nested_host(),
             .isolation =
                 "QEMU keeps the host from all of it, the guest's kernel keeps itself from its programs"};
 }
