@@ -25,6 +25,6 @@ said() { grep -v '^(Linux) ' "$work/messages"; }
 expect "status $status instead of 2" [ "$status" -eq 2 ]
 expect "KVM does not use SVM" grep -q '^(Linux) .*kvm: Nested Paging enabled' "$work/messages"
 expect "the kernel's name came not once" [ "$(grep -c '(sha256 ' "$work/messages")" -eq 1 ]
-expect "the previrt in the machine did not say why" grep -Eq 'no records of|level 0 on the processor' <(said | tail -n 1)
+expect "the previrt in the machine did not say why" grep -q 'no records of' <(said | tail -n 1)
 expect "the guest's console is not empty" [ ! -s "$work/console" ]
 exit "$failed"
