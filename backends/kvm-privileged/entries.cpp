@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entry.S calls for the guest: accesses to ports. A message of the interrupt that one of them leads to
-// goes by the guest's own IDT.
+// What entry.S calls for the guest: accesses to ports. An interrupt that one of them leads to goes by the
+// guest's own IDT.
 #include "backends/kvm-privileged/devices.hpp"
 #include "backends/kvm-privileged/domain.hpp"
 #include "frontends/x86/port_access.hpp"
@@ -22,7 +22,7 @@ namespace previrt::kvm_privileged {
 
 namespace {
 
-enum PortForm : std::uint8_t { width_mask = 3, form_out = 4, form_immediate = 8 };
+enum PortForm : std::uint8_t { form_width = 3, form_out = 4, form_immediate = 8 };
 
 // As entry.S pushes it.
 struct PortFrame {
@@ -32,6 +32,7 @@ struct PortFrame {
     std::uint64_t return_to;
     std::uint64_t site_end;
 };
+static_assert(sizeof(PortFrame) == 20 * sizeof(std::uint64_t));
 
 constexpr std::uint64_t stub_bytes = 8;
 
@@ -58,23 +59,16 @@ PortAccess decode(const PortFrame& frame) {
         return decode_immediate(frame.site_end);
     }
     return {.port = static_cast<std::uint16_t>(frame.general[rdx]),
-            .width = static_cast<unsigned>(frame.form & width_mask) + 1,
+            .width = static_cast<unsigned>(frame.form & form_width) + 1,
             .is_write = (frame.form & form_out) != 0};
 }
 
-constexpr std::uint64_t mask_of(unsigned width) {
-    return (std::uint64_t{1} << (8 * width)) - 1;
-}
-
 void access(const PortAccess& what, std::uint64_t& accumulator) {
-    const std::uint64_t mask = mask_of(what.width);
     if (what.is_write) {
-        write_port(what.port, what.width, static_cast<std::uint32_t>(accumulator & mask));
-        return;
+        write_port(what.port, what.width, static_cast<std::uint32_t>(accumulator & width_mask(what.width)));
+    } else {
+        accumulator = accumulator_after_in(accumulator, read_port(what.port, what.width), what.width);
     }
-    const std::uint32_t value = read_port(what.port, what.width);
-    // A 32-bit write to EAX clears the upper half of RAX.
-    accumulator = what.width == 4 ? value : (accumulator & ~mask) | (value & mask);
 }
 
 // For dumps.
@@ -90,6 +84,8 @@ void note_registers(const PortFrame& frame) {
 } // namespace
 
 extern "C" {
+extern const std::uint32_t announcement_port = port_request;
+extern const std::uint32_t announcement_request = static_cast<std::uint32_t>(PortRequest::announcement);
 extern const std::uint8_t interrupt_stubs[];
 void port_accessed(PortFrame& frame);
 

@@ -81,8 +81,8 @@ interrupt_stubs:
 announcement:
 	pushq %rax
 	pushq %rdx
-	movl $4, %eax // PortRequest::announcement
-	movl $0x5654, %edx // port_request
+	movl announcement_request, %eax
+	movl announcement_port, %edx
 	outl %eax, %dx
 	popq %rdx
 	popq %rax

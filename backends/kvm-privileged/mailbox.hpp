@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/kvm/handover.hpp"
+#include "frontends/x86/guest_image.hpp"
 
 #include <cstdint>
 
@@ -28,17 +29,6 @@ enum class Question : std::uint32_t {
     reset,
 };
 
-struct Boot {
-    std::uint64_t entry;
-    std::uint64_t stack_top;
-    std::uint64_t parameters; // RSI
-    std::uint64_t root;
-    std::uint64_t descriptors;
-    std::uint16_t descriptors_limit;
-    std::uint16_t code_selector;
-    std::uint16_t data_selector;
-};
-
 // What an interrupt was raised for.
 enum class Cause : std::uint32_t {
     none,
@@ -62,7 +52,7 @@ struct Mailbox {
     std::uint64_t cr3;
     std::uint64_t cr4;
     std::uint64_t efer;
-    Boot boot;
+    BootState boot;
 
     // The VMM's, since its last look at the devices. A vector is the one that INTA would give.
     std::uint64_t deadline;        // nanoseconds of the guest's clock

@@ -37,15 +37,7 @@ alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
 void load() {
     start_events();
     start_site_list(reinterpret_cast<KnownSite*>(sites), most_sites);
-    const BootState state = place_guest(package());
-    mailbox.boot = {.entry = state.entry,
-                    .stack_top = state.stack_top,
-                    .parameters = state.boot_params,
-                    .root = state.root,
-                    .descriptors = state.descriptors,
-                    .descriptors_limit = state.descriptors_limit,
-                    .code_selector = BootState::code_selector,
-                    .data_selector = BootState::data_selector};
+    mailbox.boot = place_guest(package());
 }
 
 void read_trapped_port() {

@@ -133,7 +133,7 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
 
 // Whether system calls may come and go by system_calls.h, for what only the VMM changes.
 bool system_calls_may_be_quick() {
-    constexpr std::uint64_t selectors = 0x00230010; // Linux's, in STAR: 0x33 and 0x2b, 0x10 and 0x18
+    constexpr std::uint64_t selectors = 0x00230010; // of STAR: 0x33 and 0x2b, as the real ones; 0x10 and 0x18
     constexpr std::uint64_t cleared =
         (native_flags & ~flag_resume) | flag_interrupt | flag_iopl | native_user_flags;
     return (vcpu.efer & efer_sce) != 0 && vcpu.star >> 32U == selectors &&

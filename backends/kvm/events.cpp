@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Time from the time-stamp counter, a timer in the local APIC, and one interrupt vector for all.
+// A timer in the local APIC, and one interrupt vector for all.
+#include "backends/kvm/clock.hpp"
 #include "backends/kvm/domain.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
-#include "inplace-vmm/processor.hpp"
 
 namespace previrt::kvm {
 
@@ -30,8 +30,6 @@ constexpr std::uint32_t software_enable = 0x100;
 constexpr std::uint32_t divide_by_1 = 0xb;
 constexpr unsigned spurious = 0xff;
 
-std::uint64_t first_time_stamp;
-std::uint64_t nanoseconds_per_tick; // in 2^-32: more than 32 bits below 1 GHz
 std::uint64_t timer_when = ~std::uint64_t{0};
 
 void write_local_apic(std::uint64_t place, std::uint32_t value) {
@@ -48,9 +46,7 @@ void start_timer(std::uint64_t now) {
 } // namespace
 
 void start_events() {
-    constexpr std::uint64_t scale = std::uint64_t{1} << 32U;
-    nanoseconds_per_tick = scale * 1'000'000 / handover.time_stamp_khz;
-    first_time_stamp = handover.epoch_time_stamp;
+    start_clock();
     write_local_apic(spurious_vector, software_enable | spurious);
     write_local_apic(timer_divide, divide_by_1);
     write_local_apic(timer_entry, event_vector);
@@ -64,15 +60,6 @@ using namespace kvm;
 
 std::uint64_t interrupt_cell() {
     return reinterpret_cast<std::uint64_t>(&interrupts_disabled);
-}
-
-std::uint64_t now() {
-    return processor::multiply_and_shift_32(processor::read_time_stamp() - first_time_stamp,
-                                            nanoseconds_per_tick);
-}
-
-std::uint64_t epoch_seconds() {
-    return handover.epoch_nanoseconds / 1'000'000'000;
 }
 
 void set_timer(std::optional<std::uint64_t> when) {

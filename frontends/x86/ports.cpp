@@ -31,10 +31,6 @@ bool port_is_allowed(std::uint16_t port, unsigned width) {
     return ((bits >> (port % 8U)) & mask) == 0;
 }
 
-constexpr std::uint64_t width_mask(unsigned width) {
-    return (std::uint64_t{1} << (8 * width)) - 1;
-}
-
 void execute_string(const Instruction& instruction, std::uint16_t port) {
     auto& general = vcpu.registers.general;
     if (instruction.repeats && general[rcx] == 0) {
@@ -83,11 +79,8 @@ void execute_port(const Instruction& instruction) {
     if (is_string) {
         execute_string(instruction, port);
     } else if (instruction.kind == SiteKind::in) {
-        const std::uint32_t value = read_port(port, instruction.width);
-        // A 32-bit write to EAX clears the upper half of RAX.
-        general[rax] = instruction.width == 4 ? value
-                                              : (general[rax] & ~width_mask(instruction.width)) |
-                                                    (value & width_mask(instruction.width));
+        general[rax] =
+            accumulator_after_in(general[rax], read_port(port, instruction.width), instruction.width);
     } else {
         write_port(port, instruction.width,
                    static_cast<std::uint32_t>(general[rax] & width_mask(instruction.width)));

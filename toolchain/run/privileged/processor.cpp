@@ -2,6 +2,7 @@
 #include "toolchain/run/privileged/processor.hpp"
 
 #include "backends/kvm-privileged/layout.hpp"
+#include "frontends/x86/port_access.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
 #include "toolchain/run/calling_signal.hpp"
@@ -232,9 +233,7 @@ bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
     }
     if (!is_write) {
         kvm_regs registers = processor_.registers();
-        const std::uint64_t mask = (std::uint64_t{1} << (8U * io.size)) - 1;
-        // A 32-bit write to EAX clears the upper half of RAX.
-        registers.rax = io.size == 4 ? mailbox.value : (registers.rax & ~mask) | (mailbox.value & mask);
+        registers.rax = accumulator_after_in(registers.rax, mailbox.value, io.size);
         processor_.set_registers(registers);
     }
     return true;

@@ -94,13 +94,13 @@ bool VmmQuestions::load() {
     if (!ask(Question::load)) {
         return false;
     }
-    const Boot boot = mailbox_.boot;
+    const BootState boot = mailbox_.boot;
     kvm_sregs state = processor_.system_registers();
     state.cr0 = boot_paging;
     state.cr3 = boot.root;
     state.cr4 = physical_address_extension;
     state.efer = long_mode;
-    set_segments(state, boot.code_selector, boot.data_selector);
+    set_segments(state, BootState::code_selector, BootState::data_selector);
     state.gdt.base = boot.descriptors;
     state.gdt.limit = boot.descriptors_limit;
     state.idt.base = 0;
@@ -109,7 +109,7 @@ bool VmmQuestions::load() {
     kvm_regs registers{};
     registers.rip = boot.entry;
     registers.rsp = boot.stack_top;
-    registers.rsi = boot.parameters;
+    registers.rsi = boot.boot_params;
     registers.rflags = 2;
     processor_.set_registers(registers);
     return true;
