@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "backends/kvm/doorbells.hpp"
+#include "backends/monitored/doorbells.hpp"
 
 #include "backends/kvm-privileged/domain.hpp"
 #include "inplace-vmm/backend.hpp"
 
-namespace previrt::kvm {
+namespace previrt::monitored {
 
 using namespace kvm_privileged;
 
@@ -32,4 +32,4 @@ void ring_for_end() {
     request_of_monitor(PortRequest::ended);
 }
 
-} // namespace previrt::kvm
+} // namespace previrt::monitored

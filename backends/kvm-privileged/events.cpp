@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The timer is the monitor's: it looks for the deadline whenever it runs.
 #include "backends/kvm-privileged/domain.hpp"
-#include "backends/kvm/clock.hpp"
 #include "inplace-vmm/backend.hpp"
 
 namespace previrt::kvm_privileged {
 
 void start_events() {
-    kvm::start_clock();
+    monitored::start_clock(handover.clock);
     mailbox.deadline = never;
     mailbox.output_deadline = never;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "backends/kvm/doorbells.hpp"
+#include "backends/monitored/doorbells.hpp"
 
 #include "backends/kvm/domain.hpp"
 
-namespace previrt::kvm {
+namespace previrt::monitored {
+
+using namespace kvm;
 
 namespace {
 
@@ -33,4 +35,4 @@ void ring_for_end() {
     ring(doorbell_end);
 }
 
-} // namespace previrt::kvm
+} // namespace previrt::monitored

@@ -18,25 +18,6 @@
 #define SELECTOR_GUEST_CODE 0x10 // as entries.cpp has found
 #define SELECTOR_GUEST_STACK 0x18
 
-	.macro save_but_rax
-	movq %rcx, VCPU(RCX)
-	movq %r11, VCPU(R11)
-	save_but_rax_rcx_r11
-	.endm
-
-	.macro restore_all
-	movq VCPU(RAX), %rax
-	movq VCPU(RCX), %rcx
-	movq VCPU(R11), %r11
-	restore_but_rax_rcx_r11
-	.endm
-
-	// Of user mode's: DF, and AC, which would check the VMM's own accesses.
-	.macro clear_flags
-	pushq $2
-	popfq
-	.endm
-
 	.macro note_user_root
 	movb in_user_root, %al
 	movb %al, trap_in_user_root
@@ -73,27 +54,9 @@ kvm_start_entry:
 
 // ---- rewritten sites
 
-site_call:
-	movq %rax, VCPU(RAX)
-	popq VCPU(RIP)
-	movq %rsp, VCPU(RSP)
-	save_but_rax
-	save_flags_on_own_stack
-	call site_call_entered
-	jmp leave
+#include "backends/native/site_ways.h"
 
-// By jump, through a trampoline that has put RAX away and loaded its number. RSP may be anything.
-	.globl site_jump, site_jump_masked
-site_jump:
-	movl %eax, jump_number
-site_jump_masked:
-	movq jump_rax, %rax
-	movq %rax, VCPU(RAX)
-	movq %rsp, VCPU(RSP)
-	save_but_rax
-	save_flags_on_own_stack
-	call site_jump_entered
-	jmp leave
+	.text
 
 // ---- exceptions: each on the first stack of the IST, [error code] rip cs rflags rsp ss
 
@@ -483,30 +446,15 @@ isolated_gates: // likewise, level 0
 	.globl isolated_event_pointer
 isolated_event_pointer: .quad isolated_event_gate
 
-general_site: .quad site_call
-	.globl general_site_pointer
-general_site_pointer: .quad general_site_call
-	.globl sti_pointer
-sti_pointer: .quad sti_call
-	.globl pushf_pointer
-pushf_pointer: .quad pushf_call
-	.globl popf_pointer
-popf_pointer: .quad popf_call
-	.globl sti_region
-sti_region: .quad sti_enabled, sti_end
-
 	.data
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled
-	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, jump_rax, jump_rcx, jump_number, quick_system_calls
+	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
 fault_address: .quad 0
-jump_rax: .quad 0
-jump_rcx: .quad 0
 event_rax: .quad 0
-jump_number: .long 0
 trap_vector: .long 0
 exit_disabled: .byte 0
 exit_changes_root: .byte 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A timer in the local APIC, and one interrupt vector for all.
-#include "backends/kvm/clock.hpp"
 #include "backends/kvm/domain.hpp"
+#include "backends/monitored/clock.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 
@@ -46,7 +46,7 @@ void start_timer(std::uint64_t now) {
 } // namespace
 
 void start_events() {
-    start_clock();
+    monitored::start_clock(handover.clock);
     write_local_apic(spurious_vector, software_enable | spurious);
     write_local_apic(timer_divide, divide_by_1);
     write_local_apic(timer_entry, event_vector);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <cstddef>
+#include "backends/monitored/clock.hpp"
+#include "backends/monitored/console_ring.hpp"
+
 #include <cstdint>
 
 // What the monitor and the VMM tell each other.
 namespace previrt::kvm {
+
+using monitored::ConsoleRing;
+using monitored::Part;
 
 // The image begins with this: virtual addresses, for the monitor to give to KVM.
 struct ImageHeader {
@@ -26,12 +31,6 @@ struct ImageHeader {
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
 
-// From the start of the VMM's memory.
-struct Part {
-    std::uint64_t offset;
-    std::uint64_t bytes;
-};
-
 // One page, at handover_address: the monitor writes it before the start.
 struct Handover {
     std::uint64_t guest_memory; // bytes of RAM from ram_base on
@@ -46,22 +45,8 @@ struct Handover {
     std::uint64_t vmm_level3; // these three map the last 2 MiB and nothing else
     std::uint64_t vmm_level2;
     std::uint64_t vmm_level1;
-    std::uint64_t time_stamp_khz;
-    std::uint64_t epoch_nanoseconds; // when the time-stamp counter read epoch_time_stamp
-    std::uint64_t epoch_time_stamp;
+    monitored::ClockStart clock;
     std::uint64_t isolates_user_mode; // 1: it has page tables of its own, beside the kernel's
 };
-
-// A pipe of bytes in shared memory. Each side writes one of the counters, which only grow (modulo 2^32), and
-// believes neither.
-struct ConsoleRing {
-    std::uint32_t produced;
-    std::uint32_t reserved[15]; // a cache line for each writer
-    std::uint32_t consumed;
-    std::uint32_t reader_waits; // 1: it wants to be called to what comes; the writer clears it with the call
-    std::uint32_t reserved2[14];
-    char bytes[4096]; // a power of two: the counters wrap
-};
-static_assert(sizeof(ConsoleRing) == 4096 + 128);
 
 } // namespace previrt::kvm

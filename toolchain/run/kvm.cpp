@@ -10,8 +10,8 @@
 #include "toolchain/run/kvm_machine.hpp"
 #include "toolchain/run/kvm_mode.hpp"
 #include "toolchain/run/kvm_report.hpp"
+#include "toolchain/run/monitored_end.hpp"
 #include "toolchain/run/privileged/machine.hpp"
-#include "toolchain/run/vmm_end.hpp"
 
 #include <future>
 #include <iostream>
@@ -20,32 +20,6 @@
 namespace previrt {
 
 namespace {
-
-RunStatus judge_vmm(const VmmConsole& vmm, const KvmExit& end) {
-    if (guest_ended_itself(vmm) && end.failure.empty()) {
-        return guest_ended;
-    }
-    if (say_why_vmm_ended_guest(vmm)) {
-        return guest_failed;
-    }
-    if (!end.failure.empty()) {
-        std::cerr << "previrt: KVM ended the guest: " << end.failure << '\n';
-    } else {
-        std::cerr << "previrt: the VMM ended the guest without a word\n";
-    }
-    return guest_failed;
-}
-
-RunStatus judge(const RunOptions& options, const KvmConsole& console, const KvmEnd& end,
-                const nlohmann::json& counts) {
-    const std::optional<RunStatus> decided = judge_guest(options, end.machine);
-    const RunStatus status = write_counters(
-        options, console.vmm(), decided ? *decided : judge_vmm(console.vmm(), end.processor), counts);
-    if (status != guest_ended && !options.watch_console && !console.tail().empty()) {
-        std::cerr << "previrt: the guest's last lines:\n" << console.tail() << '\n';
-    }
-    return status;
-}
 
 template <typename Machine>
 RunStatus run_machine(Machine& machine, const RunOptions& options) {
@@ -56,7 +30,7 @@ RunStatus run_machine(Machine& machine, const RunOptions& options) {
     if (options.verbose) {
         machine.describe_end(std::cerr);
     }
-    return judge(options, machine.console(), end, machine.counts());
+    return judge_monitored_guest(options, machine.console(), end, "KVM", machine.counts());
 }
 
 RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,

@@ -86,9 +86,7 @@ void KvmMachine::describe_end(std::ostream& output) const {
 void KvmMachine::write_handover() {
     const KvmTime time = read_kvm_time(processor_->descriptor());
     Handover handover = make_handover(layout_);
-    handover.time_stamp_khz = time.time_stamp_khz;
-    handover.epoch_nanoseconds = time.epoch_nanoseconds;
-    handover.epoch_time_stamp = time.epoch_time_stamp;
+    handover.clock = time;
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     std::memcpy(vmm_memory().subspan(layout_.handover, sizeof handover).data(), &handover, sizeof handover);
 }

@@ -172,9 +172,9 @@ void guest_main() {
         touch_all_memory();
         break;
     case 't':
-        print(handover.time_stamp_khz);
-        print(handover.epoch_nanoseconds);
-        print(handover.epoch_time_stamp);
+        print(handover.clock.time_stamp_khz);
+        print(handover.clock.epoch_nanoseconds);
+        print(handover.clock.epoch_time_stamp);
         print(time_stamp());
         break;
     case 'i':

@@ -61,9 +61,7 @@ void PrivilegedMachine::add_doorbell() {
 
 void PrivilegedMachine::write_handover(const KvmTime& time) {
     kvm::Handover handover = make_handover(layout_);
-    handover.time_stamp_khz = time.time_stamp_khz;
-    handover.epoch_nanoseconds = time.epoch_nanoseconds;
-    handover.epoch_time_stamp = time.epoch_time_stamp;
+    handover.clock = time;
     at<kvm::Handover>(layout_.handover) = handover;
 }
 

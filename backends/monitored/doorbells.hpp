@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "backends/kvm/handover.hpp"
+#include "backends/monitored/console_ring.hpp"
 
-namespace previrt::kvm {
+namespace previrt::monitored {
 
 // The console's rings, and how the monitor is called to them.
 ConsoleRing& output_ring();
@@ -12,4 +12,4 @@ void ring_for_reader(); // of the output, which waits
 void ring_for_room();   // in the output, or there is room in the input
 void ring_for_end();
 
-} // namespace previrt::kvm
+} // namespace previrt::monitored

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two rings of bytes, the monitor at their other ends.
-#include "backends/kvm/doorbells.hpp"
+#include "backends/monitored/doorbells.hpp"
 #include "inplace-vmm/backend.hpp"
 
 namespace previrt::backend {
 
-using namespace kvm;
+using namespace monitored;
 
 void write_console(std::string_view text) {
     ConsoleRing& ring = output_ring();

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace previrt::monitored {
+
+// As the monitor has read it.
+struct ClockStart {
+    std::uint64_t time_stamp_khz;
+    std::uint64_t epoch_nanoseconds; // when the time-stamp counter read epoch_time_stamp
+    std::uint64_t epoch_time_stamp;
+};
+
+void start_clock(const ClockStart& start);
+
+} // namespace previrt::monitored
