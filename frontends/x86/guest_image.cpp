@@ -202,6 +202,10 @@ std::uint64_t kernel_link_delta() {
     return link_delta;
 }
 
+KernelPlace kernel_place() {
+    return {.physical = kernel_address, .bytes = kernel_bytes};
+}
+
 std::uint64_t guest_link_address(std::uint64_t address) {
     return link_delta != 0 && address - kernel_address < kernel_bytes ? address + link_delta : address;
 }

@@ -28,5 +28,10 @@ void rewrite_kernel();
 // Linux first runs at physical addresses: the address that code at `address` was linked for.
 std::uint64_t guest_link_address(std::uint64_t address);
 std::uint64_t kernel_link_delta(); // link address - physical address
+struct KernelPlace {
+    std::uint64_t physical;
+    std::uint64_t bytes;
+};
+KernelPlace kernel_place();
 
 } // namespace previrt

@@ -11,6 +11,8 @@ namespace previrt {
 
 namespace {
 
+FixedMapping fixed_mapping;
+
 std::uint64_t reserved_bits(unsigned level, std::uint64_t entry) {
     std::uint64_t reserved = ~frame_mask & ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
     if ((vcpu.efer & efer_nxe) == 0) {
@@ -40,8 +42,19 @@ bool has_reserved_bits(unsigned level, std::uint64_t entry) {
     return (entry & reserved_bits(level, entry)) != 0;
 }
 
+void fix_mapping(const FixedMapping& mapping) {
+    fixed_mapping = mapping;
+}
+
 PageWalk walk_page(std::uint64_t address, Access access) {
     PageWalk walk{};
+    if (address - fixed_mapping.address < fixed_mapping.bytes) {
+        walk.leaf_level = root_level + 1;
+        walk.physical = fixed_mapping.physical + (address - fixed_mapping.address);
+        walk.faults = access.user;
+        walk.error_code = fault_present | fault_user | (access.write ? fault_write : 0U);
+        return walk;
+    }
     walk.error_code = (access.write ? fault_write : 0U) | (access.user ? fault_user : 0U) |
                       (access.fetch && (vcpu.efer & efer_nxe) != 0 ? fault_fetch : 0U);
     std::uint64_t table = vcpu.cr3 & frame_mask;

@@ -21,7 +21,7 @@ struct Access {
 struct PageWalk {
     bool faults;
     std::uint32_t error_code;       // of the page fault
-    unsigned leaf_level;            // 1, or 2 for a large page
+    unsigned leaf_level;            // 1, or 2 for a large page; past the root for what is fixed
     std::uint64_t entry[5];         // by level; valid from 4 down to where the walk ended
     std::uint64_t entry_address[5]; // guest-physical
     std::uint64_t physical;         // of the byte asked for
@@ -30,6 +30,15 @@ struct PageWalk {
 
 // An entry that is present faults whatever is asked of it.
 bool has_reserved_bits(unsigned level, std::uint64_t entry);
+
+// What is mapped, for the kernel alone, whatever the guest's tables say: its own image, where it could not be
+// where they have it.
+struct FixedMapping {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t physical;
+};
+void fix_mapping(const FixedMapping& mapping);
 
 PageWalk walk_page(std::uint64_t address, Access access);
 

@@ -47,6 +47,11 @@ TableNumber make_root(std::uint64_t guest_frame) {
     return root;
 }
 
+TableNumber find_root(std::uint64_t guest_frame) {
+    const bool holds_vmm = backend::vmm_entry(root_level, false) != 0;
+    return find_table(root_level, guest_frame, View::kernel, holds_vmm);
+}
+
 } // namespace
 
 bool is_the_vmms(unsigned root_index) {
@@ -54,7 +59,7 @@ bool is_the_vmms(unsigned root_index) {
 }
 
 TableNumber find_or_make_root(std::uint64_t guest_frame) {
-    const TableNumber root = find_table(root_level, guest_frame, View::kernel, true);
+    const TableNumber root = find_root(guest_frame);
     return root != no_table ? root : make_root(guest_frame);
 }
 
@@ -112,7 +117,7 @@ void drop_root(TableNumber root) {
 }
 
 void drop_unused_root(std::uint64_t guest_frame) {
-    const TableNumber root = find_table(root_level, guest_frame, View::kernel, true);
+    const TableNumber root = find_root(guest_frame);
     if (root != no_table && root != current_root) {
         drop_root(root);
     }

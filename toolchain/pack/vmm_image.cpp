@@ -21,6 +21,8 @@ Image image_of(Hypervisor hypervisor) {
         return {.name = "Xen", .path = PREVIRT_VMM_XEN};
     case Hypervisor::kvm:
         return {.name = "KVM", .path = PREVIRT_VMM_KVM};
+    case Hypervisor::process:
+        return {.name = "a process", .path = PREVIRT_VMM_PROCESS};
     case Hypervisor::kvm_privileged:
         break;
     }
@@ -29,17 +31,17 @@ Image image_of(Hypervisor hypervisor) {
 
 } // namespace
 
-std::vector<std::uint8_t> read_vmm_image(Hypervisor hypervisor, const std::string& given) {
-    if (!given.empty()) {
-        return read_file(given);
-    }
+std::string vmm_image_path(Hypervisor hypervisor) {
     const Image image = image_of(hypervisor);
-    const std::string path = image.path;
-    if (!std::filesystem::exists(path)) {
-        throw InputError(path + ": the in-place VMM for " + image.name +
+    if (!std::filesystem::exists(image.path)) {
+        throw InputError(std::string(image.path) + ": the in-place VMM for " + image.name +
                          " is not built (cmake --build --preset release)");
     }
-    return read_file(path);
+    return image.path;
+}
+
+std::vector<std::uint8_t> read_vmm_image(Hypervisor hypervisor, const std::string& given) {
+    return read_file(given.empty() ? vmm_image_path(hypervisor) : given);
 }
 
 } // namespace previrt

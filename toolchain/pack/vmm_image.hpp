@@ -7,10 +7,11 @@
 
 namespace previrt {
 
-enum class Hypervisor : std::uint8_t { xen, kvm, kvm_privileged };
+enum class Hypervisor : std::uint8_t { xen, kvm, kvm_privileged, process };
 
-// The in-place VMM for it: the file that was given, or else the one that was built with this previrt. Throws
-// InputError.
+// The in-place VMM for it that was built with this previrt. Throws InputError where there is none.
+std::string vmm_image_path(Hypervisor hypervisor);
+// That, or the file that was given.
 std::vector<std::uint8_t> read_vmm_image(Hypervisor hypervisor, const std::string& given = {});
 
 } // namespace previrt

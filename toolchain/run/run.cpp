@@ -8,6 +8,7 @@
 #include "toolchain/run/bare.hpp"
 #include "toolchain/run/kvm.hpp"
 #include "toolchain/run/nested_kvm.hpp"
+#include "toolchain/run/process.hpp"
 #include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/xen.hpp"
 
@@ -29,16 +30,6 @@ struct Place {
     RunStatus (*run)(const RunOptions& options);
     PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
 };
-
-[[noreturn]] void refuse_process() {
-    throw InputError("--on process: not built yet; --on bare works");
-}
-RunStatus run_process(const RunOptions& /*options*/) {
-    refuse_process();
-}
-PlaceFinding probe_process() {
-    refuse_process();
-}
 
 constexpr Place process = {.name = "process",
                            .description = "a process of this machine",
@@ -148,9 +139,6 @@ std::string automatic_place() {
 
 RunStatus run_guest(const RunOptions& options) {
     const Place& place = place_of(options.on);
-    if (&place == &process) {
-        refuse_process(); // whatever the kernel
-    }
     check(options, place);
     if (options.watch_console) {
         std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel) << ") on "

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// No processor reads the shadow tables: host_map.cpp does, as one would.
+#include "backends/process/domain.hpp"
+#include "backends/process/host_map.hpp"
+#include "backends/process/hosts.hpp"
+#include "inplace-vmm/backend.hpp"
+
+namespace previrt::backend {
+
+using namespace process;
+
+namespace {
+
+// Of the file that all memory is in.
+std::uint64_t first_table_frame() {
+    return (reinterpret_cast<std::uint64_t>(memory.pool) - arena_address) >> page_shift;
+}
+
+} // namespace
+
+std::uint8_t* guest_ram() {
+    return reinterpret_cast<std::uint8_t*>(ram_address);
+}
+
+std::uint64_t guest_ram_bytes() {
+    return handover.guest_memory;
+}
+
+std::uint64_t machine_frame(std::uint64_t guest_frame) {
+    return first_guest_frame() + guest_frame;
+}
+
+std::uint64_t guest_frame_of(std::uint64_t frame) {
+    return frame - first_guest_frame();
+}
+
+std::uint32_t table_count() {
+    return memory.table_count;
+}
+
+std::uint64_t table_machine_frame(TableNumber table) {
+    return first_table_frame() + table;
+}
+
+std::uint64_t* table_entries(TableNumber table) {
+    return reinterpret_cast<std::uint64_t*>(memory.pool + (std::uint64_t{table} << page_shift));
+}
+
+TableNumber table_at(std::uint64_t frame) {
+    const std::uint64_t table = frame - first_table_frame();
+    return table < memory.table_count ? static_cast<TableNumber>(table) : ~TableNumber{0};
+}
+
+void publish_table(TableNumber /*table*/) {}
+
+void retire_table(TableNumber table) {
+    note_retired(table);
+}
+
+void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
+    change_entry_of(table, index, entry);
+}
+
+void flush_entries() {
+    follow_changes();
+}
+
+bool sets_accessed_bits() {
+    return true;
+}
+
+void forget_retired_tables() {
+    follow_changes();
+}
+
+// Neither the guest's kernel from its user mode, in one host process.
+bool separates_user_mode() {
+    return false;
+}
+
+void pin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
+
+void unpin_root(TableNumber kernel, TableNumber /*user*/) {
+    leave_root(kernel);
+}
+
+void load_root(TableNumber kernel, TableNumber /*user*/) {
+    follow_changes();
+    enter_host_of(kernel);
+}
+
+void invalidate_page(std::uint64_t /*address*/) {
+    follow_changes();
+}
+
+void invalidate_all() {
+    follow_changes();
+}
+
+void queue_invalidate_all() {}
+
+// The VMM needs no entry: it is mapped beside what the tables hold.
+std::uint64_t map_entry() {
+    return 0;
+}
+
+unsigned map_slot() {
+    return ram_slot;
+}
+
+std::uint64_t vmm_entry(unsigned /*level*/, bool /*user*/) {
+    return 0;
+}
+
+bool slot_is_reserved(unsigned root_index) {
+    return root_index == arena_slot;
+}
+
+} // namespace previrt::backend

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the monitor gave this guest, and how its memory is divided.
+#include "backends/process/domain.hpp"
+
+#include "backends/process/system_call.hpp"
+#include "inplace-vmm/stop.hpp"
+
+namespace previrt::process {
+
+Memory memory;
+
+namespace {
+
+constexpr std::uint64_t first_address = 0x10000; // below, a host maps nothing for those without privilege
+
+std::uint64_t free_first;
+std::uint64_t free_end;
+
+void unmap(std::uint64_t from, std::uint64_t to) {
+    call_host(call_munmap, {.first = from, .second = to - from});
+}
+
+void map(std::uint64_t address, std::uint64_t bytes, std::uint32_t flags, std::uint64_t offset) {
+    constexpr std::uint32_t all = may_read | may_write | may_execute;
+    const bool is_file = (flags & map_anonymous) == 0;
+    const std::int64_t got =
+        call_host(call_mmap, {.first = address,
+                              .second = bytes,
+                              .third = all,
+                              .fourth = flags | map_fixed,
+                              .fifth = static_cast<std::uint64_t>(is_file ? memory_descriptor : -1),
+                              .sixth = offset});
+    if (got != static_cast<std::int64_t>(address)) {
+        stop_guest("the host does not map the guest's memory at", address);
+    }
+}
+
+} // namespace
+
+std::uint8_t* part_of_vmm(const Part& part) {
+    return reinterpret_cast<std::uint8_t*>(arena_address + part.offset);
+}
+
+std::span<const std::uint8_t> package() {
+    return {part_of_vmm(handover.package), handover.package.bytes};
+}
+
+std::uint8_t* take_memory(std::uint64_t bytes) {
+    const std::uint64_t rounded = (bytes + page_size - 1) & ~(page_size - 1);
+    if (rounded > free_end - free_first) {
+        stop_guest("the monitor gave too little memory for the VMM; bytes wanted:", bytes);
+    }
+    auto* const taken = reinterpret_cast<std::uint8_t*>(free_first);
+    free_first += rounded;
+    return taken;
+}
+
+void start_domain() {
+    unmap(first_address, image_address);
+    unmap(image_address + image_room, host_end);
+    map(arena_address, handover.vmm_bytes, map_shared, 0);
+    map(ram_address, handover.guest_memory, map_shared, handover.vmm_bytes);
+    map(private_address, private_bytes, map_private | map_anonymous, 0);
+    free_first = arena_address + handover.free.offset;
+    free_end = free_first + handover.free.bytes;
+    // A table maps 2 MiB; most pages of user mode are seen at one address.
+    memory.table_count = static_cast<std::uint32_t>((handover.guest_memory >> page_shift) / 32) + 512;
+    memory.pool = take_memory(std::uint64_t{memory.table_count} * page_size);
+}
+
+void confine() {
+    constexpr std::uint64_t set_no_new_privileges = 38;
+    constexpr std::uint64_t set_filter = 1;
+    constexpr std::uint64_t instruction_bytes = 8;
+    struct {
+        std::uint64_t count;
+        std::uint64_t instructions;
+    } const filter{.count = handover.filter.bytes / instruction_bytes,
+                   .instructions = address_of(part_of_vmm(handover.filter))};
+    if (call_host(call_prctl, {.first = set_no_new_privileges, .second = 1}) != 0 ||
+        call_host(call_seccomp, {.first = set_filter, .third = address_of(&filter)}) != 0) {
+        stop_guest("the host takes no seccomp filter");
+    }
+}
+
+void end_process() {
+    for (;;) {
+        call_host(call_exit_group, {});
+    }
+}
+
+} // namespace previrt::process

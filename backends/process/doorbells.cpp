@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/monitored/doorbells.hpp"
+
+#include "backends/process/domain.hpp"
+#include "backends/process/system_call.hpp"
+
+namespace previrt::monitored {
+
+using namespace process;
+
+namespace {
+
+void ring() {
+    const std::uint64_t one = 1;
+    call_host(call_write, {.first = output_event, .second = address_of(&one), .third = sizeof(one)});
+}
+
+} // namespace
+
+ConsoleRing& output_ring() {
+    return *reinterpret_cast<ConsoleRing*>(part_of_vmm(handover.output));
+}
+
+ConsoleRing& input_ring() {
+    return *reinterpret_cast<ConsoleRing*>(part_of_vmm(handover.input));
+}
+
+void ring_for_reader() {
+    ring();
+}
+
+void ring_for_room() {
+    ring();
+}
+
+// The monitor sees it: the console has said how.
+void ring_for_end() {
+    end_process();
+}
+
+} // namespace previrt::monitored

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What entry.S calls.
+#include "frontends/x86/entries.hpp"
+
+#include "backends/native/site_entries.hpp"
+#include "backends/process/domain.hpp"
+#include "backends/process/frame.hpp"
+#include "backends/process/host_map.hpp"
+#include "backends/process/hosts.hpp"
+#include "backends/process/segments.hpp"
+#include "backends/process/system_call.hpp"
+#include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/flags.hpp"
+#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/page_entry.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/print.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+Vcpu vcpu;
+
+}
+
+namespace previrt::process {
+
+extern "C" {
+struct InterruptFrame {
+    std::uint64_t rip;
+    std::uint64_t cs;
+    std::uint64_t rflags;
+    std::uint64_t rsp;
+    std::uint64_t ss;
+};
+extern InterruptFrame exit_frame;
+extern std::uint8_t exit_needs_iret;
+extern std::uint8_t exit_disabled;
+extern std::uint8_t interrupts_disabled;
+extern std::uint32_t pending;
+extern std::uint8_t image_start[];
+extern std::uint8_t image_end[];
+extern std::uint8_t vmm_text_start[];
+extern std::uint8_t vmm_text_end[];
+void signal_entry();
+void signal_return();
+[[noreturn]] void process_start_entry();
+
+[[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
+    .magic = {'p', 'v', 't', '-', 'p', 'r', 'o', 'c'},
+    .image_end = reinterpret_cast<std::uint64_t>(&image_end),
+    .event_word = reinterpret_cast<std::uint64_t>(&pending),
+};
+}
+
+namespace {
+
+// What came by the last signal.
+struct Taken {
+    std::uint64_t signal;
+    std::uint8_t vector;
+    std::uint32_t error_code;
+    std::uint64_t address;
+    std::uint32_t architecture;
+    std::uint16_t cs;
+    std::uint16_t ss;
+};
+Taken taken;
+
+constexpr std::uint32_t architecture_64 = 0xc000003e;
+
+void enter() {
+    vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
+    vcpu.events_held = false;
+    if (vcpu.cpl == 3) {
+        enter_kernel_bases();
+    }
+}
+
+void enter_from_frame() {
+    enter();
+    if (vcpu.cpl == 3) {
+        vcpu.cs = taken.cs;
+        vcpu.ss = taken.ss;
+        take_user_flags();
+    }
+}
+
+// A step, and an address that a jump would fault at. What popf does not load is RF, which matters to
+// breakpoints alone: there are none here.
+bool needs_iret() {
+    return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
+           (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
+}
+
+void leave() {
+    prepare_return();
+    if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
+        stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
+    }
+    exit_disabled = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
+    exit_frame.cs = selector_user_code;
+    exit_frame.ss = selector_user_data;
+    if (vcpu.cpl == 0) {
+        exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
+    } else {
+        exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
+        exit_frame.cs = vcpu.cs;
+        exit_frame.ss = vcpu.ss;
+        leave_kernel_bases();
+    }
+    exit_needs_iret = needs_iret() ? 1 : 0;
+}
+
+// Linux runs at physical addresses at first, and there a call of the VMM leads to where the VMM is not. True:
+// it is on its way to where it is.
+bool went_to_alias() {
+    const std::uint64_t target = taken.address + kernel_link_delta();
+    const bool is_early = counters.user_returns == 0 && kernel_link_delta() != 0 && vcpu.cpl == 0;
+    if (!is_early || target < image_address || target >= image_address + image_room) {
+        return false;
+    }
+    if (vcpu.registers.rip == taken.address) {
+        vcpu.registers.rip = target;
+        return true;
+    }
+    stop_guest("the guest's kernel uses memory at an alias of the VMM:", taken.address);
+}
+
+void take_page_fault() {
+    constexpr HostAccess none{};
+    HostAccess access = none;
+    access.write = (taken.error_code & fault_write) != 0;
+    access.fetch = (taken.error_code & fault_fetch) != 0;
+    const backend::TableNumber root = current_host().root;
+    if (went_to_alias() || fill_host(root, taken.address, access)) {
+        return;
+    }
+    exception_taken(page_fault, taken.error_code, taken.address);
+    // Hidden: now the shadow holds it.
+    if (current_host().root == root) {
+        fill_host(root, taken.address, access);
+    }
+}
+
+// The host takes `int $0x80` for a system call of its own. This makes of it what a processor says.
+void take_software_interrupt() {
+    constexpr std::uint32_t vector_80_in_idt = (0x80 * 8) | 2;
+    constexpr std::uint64_t instruction_bytes = 2;
+    vcpu.registers.rip -= instruction_bytes;
+    exception_taken(general_protection, vector_80_in_idt, 0);
+}
+
+void take_exception() {
+    if (taken.vector == debug_exception && vcpu.cpl == 0 && vcpu.registers.rip >= image_address &&
+        vcpu.registers.rip < image_address + image_room) {
+        finish_step();
+    } else if (taken.vector == page_fault) {
+        take_page_fault();
+    } else {
+        exception_taken(taken.vector, taken.error_code, taken.address);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+void take_frame(std::uint64_t signal, const SignalInformation* information, const Frame* frame) {
+    taken = {.signal = signal,
+             .vector = static_cast<std::uint8_t>(frame->vector),
+             .error_code = static_cast<std::uint32_t>(frame->error_code),
+             .address = frame->cr2,
+             .architecture = information->architecture,
+             .cs = frame->cs,
+             .ss = frame->ss};
+    auto& general = vcpu.registers.general;
+    general[rax] = frame->rax;
+    general[rcx] = frame->rcx;
+    general[rdx] = frame->rdx;
+    general[rbx] = frame->rbx;
+    general[rsp] = frame->rsp;
+    general[rbp] = frame->rbp;
+    general[rsi] = frame->rsi;
+    general[rdi] = frame->rdi;
+    for (unsigned i = 0; i < 8; ++i) {
+        general[r8 + i] = frame->r8_to_r15[i];
+    }
+    vcpu.registers.rip = frame->rip;
+    vcpu.registers.rflags = frame->rflags;
+}
+
+void signal_taken() {
+    enter_from_frame();
+    switch (taken.signal) {
+    case timer_signal:
+    case event_signal:
+        __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
+        if (vcpu.cpl == 0) {
+            leave_site_code();
+        }
+        event_taken();
+        break;
+    case signal_system_call:
+        if (taken.architecture != architecture_64) {
+            take_software_interrupt();
+        } else {
+            system_call_taken(false);
+        }
+        break;
+    default:
+        take_exception();
+    }
+    leave();
+}
+
+void vmm_faulted(std::uint64_t signal, const Frame* frame) {
+    Print() << "previrt-vmm: signal " << signal << ", exception " << frame->vector << " with code "
+            << Hex{frame->error_code} << " in the VMM itself, address " << Hex{frame->cr2} << '\n';
+    stop_guest("an exception in the VMM, at", frame->rip);
+}
+
+void site_call_entered() {
+    enter();
+    site_called(vcpu.registers.rip);
+    leave();
+}
+
+void site_jump_entered() {
+    enter();
+    site_jumped(jumping_site());
+    leave();
+}
+
+void return_interrupted() {
+    enter();
+    event_taken();
+    leave();
+}
+
+void return_refused() {
+    enter();
+    raise_exception(general_protection, 0);
+    leave();
+}
+}
+
+namespace {
+
+struct Action {
+    std::uint64_t handler;
+    std::uint64_t flags;
+    std::uint64_t restorer;
+    std::uint64_t mask;
+};
+
+void handle(std::uint8_t signal) {
+    constexpr std::uint64_t with_information = 4;
+    constexpr std::uint64_t has_restorer = 0x04000000;
+    constexpr std::uint64_t on_own_stack = 0x08000000;
+    constexpr std::uint64_t not_deferred = 0x40000000;
+    const Action action{.handler = reinterpret_cast<std::uint64_t>(&signal_entry),
+                        .flags = with_information | has_restorer | on_own_stack | not_deferred,
+                        .restorer = reinterpret_cast<std::uint64_t>(&signal_return),
+                        .mask = 0};
+    if (call_host(call_rt_sigaction,
+                  {.first = signal, .second = address_of(&action), .fourth = sizeof(action.mask)}) != 0) {
+        stop_guest("the host lets this signal not be handled:", signal);
+    }
+}
+
+void use_own_stack() {
+    struct {
+        std::uint64_t address;
+        std::uint64_t flags;
+        std::uint64_t bytes;
+    } const stack{.address = private_address + page_size, .flags = 0, .bytes = private_bytes - page_size};
+    if (call_host(call_sigaltstack, {.first = address_of(&stack)}) != 0) {
+        stop_guest("the host refuses a stack for signals");
+    }
+}
+
+} // namespace
+
+void start_entries() {
+    for (const std::uint8_t signal :
+         {std::uint8_t{signal_illegal}, std::uint8_t{signal_trap}, std::uint8_t{signal_bus},
+          std::uint8_t{signal_arithmetic}, std::uint8_t{signal_segment}, std::uint8_t{signal_system_call},
+          std::uint8_t{event_signal}, std::uint8_t{timer_signal}}) {
+        handle(signal);
+    }
+    use_own_stack();
+    start_site_trampolines();
+}
+
+void start_signals() {
+    constexpr std::uint64_t set_death_signal = 1;
+    constexpr std::uint64_t kill = 9;
+    constexpr std::uint64_t set_dispatch = 59;
+    constexpr std::uint64_t on = 1;
+    call_host(call_prctl, {.first = set_death_signal, .second = kill});
+    if (call_host(call_prctl, {.first = set_dispatch,
+                               .second = on,
+                               .third = address_of(vmm_text_start),
+                               .fourth = static_cast<std::uint64_t>(vmm_text_end - vmm_text_start)}) != 0) {
+        stop_guest("the host has no Syscall User Dispatch (Linux 5.11)");
+    }
+    start_timer_of_host();
+}
+
+} // namespace previrt::process

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ways into the VMM and out of it, in any of the guest's host processes: all that is here but their signals'
+// stacks is memory that they share, and one of them at a time runs the virtual processor.
+//
+// Signals come at any time. In .text they are noted (`pending`) and nothing else, for there the VMM is at work.
+// .guest_text acts for the guest, and a signal there has come to the guest.
+//
+// Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
+#include "backends/native/registers.h"
+#include "backends/process/frame_offsets.h"
+
+#define PENDING pending
+#define INTERRUPTS_DISABLED interrupts_disabled
+
+// ---- what acts for the guest
+
+	.section .guest_text, "ax"
+
+// By call: the return address tells which site it is. No stack pointer that cannot be pushed to comes here.
+	.globl general_site_call
+general_site_call:
+	jmp *general_site
+
+#include "backends/native/site_calls.h"
+#include "backends/native/site_ways.h"
+
+	.text
+
+// Started by exec, on a copy of the image: the shared one, with the same contents, takes its place.
+	.globl process_start_entry
+process_start_entry:
+	movl $CALL_MMAP, %eax
+	movl $IMAGE_ADDRESS, %edi
+	movl $IMAGE_ROOM, %esi
+	movl $7, %edx			// read, write, execute
+	movl $0x11, %r10d		// shared, fixed
+	movl $MEMORY_DESCRIPTOR, %r8d
+	xorl %r9d, %r9d
+	syscall
+	cmpq $IMAGE_ADDRESS, %rax
+	jne 1f
+	movq $vmm_stack_top, %rsp
+	call process_start
+1:	ud2
+
+// ---- signals: RDI its number, RSI siginfo, RDX the frame that holds all registers, on the process's own stack
+
+	.globl signal_entry
+signal_entry:
+	clear_flags			// the host leaves AC
+	movq %rdi, %r12
+	movq %rsi, %r13
+	movq %rdx, %rbx
+	movq FRAME_RIP(%rbx), %rax
+	subq $vmm_text_start, %rax
+	cmpq $vmm_text_bytes, %rax
+	jb signal_in_vmm
+	call keep_vector_registers
+	movq %r12, %rdi
+	movq %r13, %rsi
+	movq %rbx, %rdx
+	call take_frame			// before a second signal can overwrite it
+	movq $vmm_stack_top, %rsp
+	call signal_taken
+	jmp leave
+
+// The host starts a handler with cleared ones; those of the guest are in the frame.
+keep_vector_registers:
+	movq FRAME_VECTOR_REGISTERS(%rbx), %rcx
+	movl $-1, %eax
+	movl $-1, %edx
+	xrstor64 (%rcx)
+	ret
+
+signal_in_vmm:
+	cmpl $TIMER_SIGNAL, %r12d
+	je 1f
+	cmpl $EVENT_SIGNAL, %r12d
+	je 1f
+	movq FRAME_RIP(%rbx), %rax
+	cmpq $leave_iret, %rax
+	je refused
+	movq %r12, %rdi
+	movq %rbx, %rsi
+	call vmm_faulted
+	ud2
+1:	call is_current_host		// or it is an old timer of one that waits
+	testb %al, %al
+	je 2f
+	lock
+	orl $1, pending
+	movq FRAME_RIP(%rbx), %rax
+	subq $leave_begin, %rax
+	cmpq $(leave_end - leave_begin), %rax
+	jb 3f
+2:	ret				// to signal_return
+3:	// The registers were being restored: all of them are still in the Vcpu.
+	call keep_vector_registers
+	jmp leave_again
+
+// The iretq of `leave` faults: the guest is to go where it cannot.
+refused:
+	call keep_vector_registers
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call return_refused
+	jmp leave
+
+	.globl signal_return
+signal_return:
+	movl $CALL_RT_SIGRETURN, %eax
+	syscall
+	ud2
+
+// ---- back to the guest
+
+	.globl enter_guest
+enter_guest:
+	movq $vmm_stack_top, %rsp
+	call return_interrupted
+
+leave:
+	movq $vmm_stack_top, %rsp
+	movb exit_disabled, %al
+	movb %al, interrupts_disabled
+leave_begin: // a signal from here on starts over, with the interrupt flag from there
+	testb %al, %al
+	jnz 1f
+	cmpl $0, pending
+	jne leave_again
+1:	cmpb $0, exit_needs_iret
+	jne 2f
+	pushq exit_frame + 16
+	popfq
+	restore_all
+	movq VCPU(RSP), %rsp
+	jmp *VCPU(RIP)
+2:	pushq exit_frame + 32
+	pushq VCPU(RSP)
+	pushq exit_frame + 16
+	pushq exit_frame + 8
+	pushq VCPU(RIP)
+	restore_all
+leave_iret:
+	iretq
+leave_end:
+
+leave_again:
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call return_interrupted
+	jmp leave
+
+// ---- from one host process to another
+
+// RDI is ours, RSI the other: the same call returns there.
+	.globl change_host
+change_host:
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	movq %rdi, %rbx
+	movl $-1, %eax
+	movl $-1, %edx
+	xsave64 vector_registers
+	movq %rsp, host_stack
+	movq %rsi, %rdi
+	movl $1, (%rdi)
+	movl $1, %esi			// FUTEX_WAKE
+	movl $1, %edx
+	movl $CALL_FUTEX, %eax
+	syscall
+wait_for_turn: // RBX is ours. No stack: it is the other's.
+	cmpl $0, (%rbx)
+	jne 1f
+	movq %rbx, %rdi
+	xorl %esi, %esi			// FUTEX_WAIT
+	xorl %edx, %edx
+	xorl %r10d, %r10d
+	movl $CALL_FUTEX, %eax
+	syscall
+	jmp wait_for_turn
+1:	movl $0, (%rbx)
+	movq host_stack, %rsp
+	movl $-1, %eax
+	movl $-1, %edx
+	xrstor64 vector_registers
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	ret
+
+// RDI is the new one's. Gives its process, or an error number; there, it waits for its turn.
+	.globl clone_host
+clone_host:
+	pushq %rbx
+	movq %rdi, %rbx
+	movl $CLONE_FLAGS, %edi
+	xorl %esi, %esi
+	xorl %edx, %edx
+	xorl %r10d, %r10d
+	xorl %r8d, %r8d
+	movl $CALL_CLONE, %eax
+	syscall
+	testq %rax, %rax
+	jz 1f
+	popq %rbx
+	ret
+1:	movq $PRIVATE_STACK_TOP, %rsp
+	movq %rbx, %rdi
+	call host_started
+	jmp wait_for_turn
+
+	.data
+	.balign 8
+	.globl exit_frame, exit_disabled, exit_needs_iret, interrupts_disabled, pending
+exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
+host_stack: .quad 0
+pending: .long 0 // the host's futex too
+exit_disabled: .byte 0
+exit_needs_iret: .byte 0
+interrupts_disabled: .byte 1
+
+	.globl system_return_jump
+	.set system_return_jump, site_jump
+
+	.bss
+	.balign 64
+vector_registers:
+	.skip 16384
+	.globl vmm_stack_top
+	.skip 32768
+vmm_stack_top:
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Each host process has a timer, and that of the current one is set. One word tells of all that came.
+#include "backends/monitored/clock.hpp"
+#include "backends/process/domain.hpp"
+#include "backends/process/hosts.hpp"
+#include "backends/process/system_call.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
+
+namespace previrt::process {
+
+extern "C" {
+extern std::uint32_t pending; // of these; entry.S
+extern std::uint8_t interrupts_disabled;
+}
+
+namespace {
+
+constexpr std::uint32_t attention_pending = 2;
+constexpr std::uint64_t never = ~std::uint64_t{0};
+constexpr std::uint64_t second = 1'000'000'000;
+
+struct Time {
+    std::uint64_t seconds;
+    std::uint64_t nanoseconds;
+};
+
+std::uint64_t timer_when = never;
+
+Time time_until(std::uint64_t when) {
+    const std::uint64_t now = backend::now();
+    const std::uint64_t left = when > now ? when - now : 1;
+    return {.seconds = left / second, .nanoseconds = left % second};
+}
+
+// The first timer of a process has this number.
+constexpr std::uint64_t own_timer = 0;
+
+} // namespace
+
+void start_timer_of_host() {
+    constexpr std::uint64_t monotonic = 1;
+    struct {
+        std::uint64_t value;
+        std::uint32_t signal;
+        std::uint32_t notify; // 0: by the signal
+        std::uint64_t reserved[6];
+    } const event{.value = 0, .signal = timer_signal, .notify = 0, .reserved = {}};
+    static_assert(sizeof(event) == 64);
+    std::uint32_t number = 0;
+    if (call_host(call_timer_create,
+                  {.first = monotonic, .second = address_of(&event), .third = address_of(&number)}) != 0 ||
+        number != own_timer) {
+        stop_guest("the host gives no timer");
+    }
+}
+
+// That of the process before it may still come: it is none of the current one's.
+void follow_timer() {
+    Host& host = current_host();
+    if (timer_when == never || host.timer_set_for == timer_when) {
+        return;
+    }
+    host.timer_set_for = timer_when;
+    ++counters.hypercalls[call_set_timer];
+    const Time times[] = {{.seconds = 0, .nanoseconds = 0}, time_until(timer_when)};
+    call_host(call_timer_settime, {.first = own_timer, .third = address_of(&times)});
+}
+
+} // namespace previrt::process
+
+namespace previrt::backend {
+
+using namespace process;
+
+std::uint64_t interrupt_cell() {
+    return reinterpret_cast<std::uint64_t>(&interrupts_disabled);
+}
+
+void set_timer(std::optional<std::uint64_t> when) {
+    timer_when = when.value_or(never);
+    follow_timer();
+}
+
+void idle() {
+    ++counters.hypercalls[call_wait];
+    const Time time = time_until(timer_when);
+    call_host(call_futex,
+              {.first = address_of(&pending), .fourth = timer_when == never ? 0 : address_of(&time)});
+    __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST); // it may be time
+}
+
+bool take_events() {
+    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == 0) {
+        return false;
+    }
+    __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+// Whoever enables interrupts looks at it.
+void request_attention() {
+    __atomic_fetch_or(&pending, attention_pending, __ATOMIC_SEQ_CST);
+}
+
+} // namespace previrt::backend

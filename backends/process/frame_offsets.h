@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// For entry.S: Linux's signal frame, and numbers of layout.hpp and system_call.hpp; entries.cpp asserts them.
+#define FRAME_RIP 168
+#define FRAME_VECTOR_REGISTERS 224
+
+#define CALL_MMAP 9
+#define CALL_RT_SIGRETURN 15
+#define CALL_CLONE 56
+#define CALL_FUTEX 202
+#define CLONE_FLAGS 0x8011 // CLONE_PARENT | SIGCHLD
+
+#define IMAGE_ADDRESS 0x7fe00000
+#define IMAGE_ROOM 0x200000
+#define MEMORY_DESCRIPTOR 3
+#define PRIVATE_STACK_TOP 0x7fd40000
+#define EVENT_SIGNAL 10
+#define TIMER_SIGNAL 14

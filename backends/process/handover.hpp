@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/monitored/clock.hpp"
+#include "backends/monitored/console_ring.hpp"
+
+#include <cstdint>
+
+// What the monitor and the VMM tell each other.
+namespace previrt::process {
+
+using monitored::ConsoleRing;
+using monitored::Part;
+
+// The image begins with this.
+struct ImageHeader {
+    char magic[8];
+    std::uint64_t image_end;
+    std::uint64_t event_word; // 32 bits: what the monitor sets and wakes (futex), before it sends its signal
+};
+constexpr char image_magic[8] = {'p', 'v', 't', '-', 'p', 'r', 'o', 'c'};
+
+// One page, at handover_address: the monitor writes it before the start.
+struct Handover {
+    std::uint64_t guest_memory; // bytes of RAM
+    std::uint64_t vmm_bytes;    // at the file's start: the image, then the parts; the guest's RAM follows
+    Part package;
+    Part free; // whole pages, zero
+    Part output;
+    Part input;
+    Part filter;           // instructions of a seccomp filter
+    std::uint64_t monitor; // its process
+    monitored::ClockStart clock;
+};
+
+// What the monitor adds to the event word.
+constexpr std::uint32_t event_pending = 1;
+
+} // namespace previrt::process

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/process/host_map.hpp"
+
+#include "backends/process/domain.hpp"
+#include "backends/process/hosts.hpp"
+#include "backends/process/system_call.hpp"
+#include "frontends/x86/page_entry.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
+
+namespace previrt::process {
+
+namespace {
+
+using backend::TableNumber;
+
+constexpr TableNumber no_table = ~TableNumber{0};
+constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+
+// Where a table of level 1 was last used.
+struct Use {
+    std::uint64_t address = nowhere; // of its first entry
+    Host* host = nullptr;
+    bool is_shared = false; // more than one address or process
+};
+Use* uses; // by table
+
+// What has to change in the current process, and what in each for the kernel's part.
+struct Change {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint32_t protection; // 0: unmap
+};
+constexpr unsigned most_changes = 128;
+Change changes[most_changes];
+unsigned change_count;
+
+constexpr unsigned most_kernel_changes = 64;
+Change kernel_changes[most_kernel_changes];
+std::uint64_t kernel_change_count; // ever; the last ones are kept
+
+constexpr std::uint64_t most_ranges = 50000; // of 65530 that Linux allows by default
+
+bool is_kernels(std::uint64_t address) {
+    return address >= user_end || (address >= modules_address && address < modules_end);
+}
+
+std::uint32_t protection_of(std::uint64_t entry) {
+    return may_read | ((entry & page_writable) != 0 ? may_write : 0U) |
+           ((entry & page_no_execute) == 0 ? may_execute : 0U);
+}
+
+void unmap(std::uint64_t from, std::uint64_t to) {
+    ++counters.hypercalls[call_unmap];
+    call_host(process::call_munmap, {.first = from, .second = to - from});
+}
+
+void empty_users_part() {
+    constexpr std::uint64_t first_address = 0x10000;
+    unmap(first_address, kernel_address);
+    unmap(image_address + image_room, user_end);
+}
+
+void empty_kernels_part() {
+    unmap(modules_address, modules_end);
+    unmap(frame_table_address, arena_address);
+}
+
+bool map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry) {
+    const std::int64_t got = call_host(process::call_mmap, {.first = address,
+                                                            .second = bytes,
+                                                            .third = protection_of(entry),
+                                                            .fourth = map_shared | map_fixed,
+                                                            .fifth = memory_descriptor,
+                                                            .sixth = machine_frame_in(entry) << page_shift});
+    return got == static_cast<std::int64_t>(address);
+}
+
+void append(Change* list, unsigned& count, Change change) {
+    if (count != 0) {
+        Change& last = list[count - 1];
+        if (last.address + last.bytes == change.address && last.protection == change.protection) {
+            last.bytes += change.bytes;
+            return;
+        }
+    }
+    list[count++] = change;
+}
+
+void follow(const Change& change) {
+    if (change.protection != 0) {
+        ++counters.hypercalls[call_protect];
+        if (call_host(process::call_mprotect,
+                      {.first = change.address, .second = change.bytes, .third = change.protection}) == 0) {
+            return;
+        }
+    }
+    unmap(change.address, change.address + change.bytes);
+}
+
+void note(const Use& use, Change change) {
+    if (is_kernels(change.address)) {
+        change.protection = 0;
+        kernel_changes[kernel_change_count++ % most_kernel_changes] = change;
+        return;
+    }
+    if (use.is_shared) {
+        outdate_all_hosts();
+    } else if (use.host != &current_host()) {
+        use.host->is_outdated = true;
+    } else {
+        if (change_count == most_changes) {
+            follow_changes();
+        }
+        append(changes, change_count, change);
+    }
+}
+
+// The entry of level 1 for an address, with the rights that are left of it on the way there.
+struct Leaf {
+    TableNumber table;
+    std::uint64_t* place; // nullptr: there is none
+    std::uint64_t writable;
+    std::uint64_t no_execute;
+
+    [[nodiscard]] std::uint64_t effective(std::uint64_t entry) const {
+        return (entry & (writable | ~std::uint64_t{page_writable})) | no_execute;
+    }
+};
+
+Leaf find_leaf(TableNumber root, std::uint64_t address) {
+    Leaf leaf{.table = root, .place = nullptr, .writable = page_writable, .no_execute = 0};
+    for (unsigned level = root_level; level > 1; --level) {
+        const std::uint64_t entry = backend::table_entries(leaf.table)[table_index(address, level)];
+        leaf.table = (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
+        if (leaf.table == no_table) {
+            return leaf;
+        }
+        leaf.writable &= entry;
+        leaf.no_execute |= entry & page_no_execute;
+    }
+    leaf.place = &backend::table_entries(leaf.table)[table_index(address, 1)];
+    return leaf;
+}
+
+void note_use(TableNumber table, std::uint64_t address) {
+    Use& use = uses[table];
+    const std::uint64_t first = address & ~(large_page_size - 1);
+    if (use.address == nowhere) {
+        use = {.address = first, .host = &current_host(), .is_shared = false};
+    } else if (use.address != first || (use.host != &current_host() && !is_kernels(address))) {
+        use.is_shared = true;
+    }
+}
+
+bool continues(std::uint64_t entry, std::uint64_t next, std::int64_t distance) {
+    constexpr std::uint64_t same = page_present | page_writable | page_no_execute;
+    return ((entry ^ next) & same) == 0 &&
+           machine_frame_in(next) == machine_frame_in(entry) + static_cast<std::uint64_t>(distance);
+}
+
+} // namespace
+
+void start_host_map() {
+    uses = reinterpret_cast<Use*>(take_memory(std::uint64_t{memory.table_count} * sizeof(Use)));
+    for (TableNumber table = 0; table < memory.table_count; ++table) {
+        uses[table] = {};
+    }
+}
+
+bool fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
+    const Leaf leaf = find_leaf(root, address);
+    if (leaf.place == nullptr || (*leaf.place & page_present) == 0) {
+        return false;
+    }
+    const std::uint64_t entry = *leaf.place;
+    const std::uint64_t rights = leaf.effective(entry);
+    if ((access.write && (rights & page_writable) == 0) ||
+        (access.fetch && (rights & page_no_execute) != 0)) {
+        return false;
+    }
+    note_use(leaf.table, address);
+    const unsigned index = table_index(address, 1);
+    unsigned before = 0;
+    while (before < index &&
+           continues(entry, leaf.place[-1 - static_cast<int>(before)], -1 - static_cast<int>(before))) {
+        ++before;
+    }
+    unsigned count = before + 1;
+    while (index - before + count < entries_per_table &&
+           continues(entry, leaf.place[count - before], static_cast<std::int64_t>(count) - before)) {
+        ++count;
+    }
+    std::uint64_t* const first = leaf.place - before;
+    for (unsigned i = 0; i < count; ++i) {
+        first[i] |= page_accessed;
+    }
+    const std::uint64_t start = (address & ~(page_size - 1)) - (std::uint64_t{before} << page_shift);
+    ++counters.hypercalls[call_map];
+    Host& host = current_host();
+    if (++host.mapped_ranges > most_ranges ||
+        !map_range(start, std::uint64_t{count} << page_shift, leaf.effective(*first))) {
+        empty_users_part();
+        empty_kernels_part();
+        host.mapped_ranges = 1;
+        if (!map_range(start, std::uint64_t{count} << page_shift, leaf.effective(*first))) {
+            stop_guest("the host does not map a page of the guest's at", address);
+        }
+    }
+    return true;
+}
+
+namespace {
+
+// Of a table above level 1.
+void note_link_change(std::uint64_t old, std::uint64_t changed) {
+    constexpr std::uint64_t rights = page_present | page_writable | page_no_execute;
+    const TableNumber child = (old & page_present) != 0 ? backend::table_at(machine_frame_in(old)) : no_table;
+    if (child == no_table) {
+        return;
+    }
+    const bool is_same =
+        machine_frame_in(old) == machine_frame_in(changed) && ((old ^ changed) & rights) == 0;
+    if (!is_same && uses[child].address != nowhere) {
+        note_retired(child);
+    } else if (!is_same && machine_frame_in(old) == machine_frame_in(changed)) {
+        forget_everything(); // rights of more than 2 MiB
+    }
+}
+
+} // namespace
+
+void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
+    std::uint64_t& entry = backend::table_entries(table)[index];
+    const std::uint64_t old = entry;
+    const Use& use = uses[table];
+    if (use.address == nowhere) { // of no level 1, or never used
+        entry = changed;
+        note_link_change(old, changed);
+        return;
+    }
+    entry = changed;
+    constexpr std::uint64_t used = page_present | page_accessed;
+    if ((old & used) != used) {
+        return;
+    }
+    const std::uint64_t address = use.address + (std::uint64_t{index} << page_shift);
+    const bool stays = (changed & page_present) != 0 && machine_frame_in(changed) == machine_frame_in(old) &&
+                       !is_kernels(address);
+    if (stays) {
+        entry |= page_accessed;
+    }
+    note(use, {.address = address, .bytes = page_size, .protection = stays ? protection_of(changed) : 0});
+}
+
+void note_retired(TableNumber table) {
+    Use& use = uses[table];
+    if (use.address != nowhere) {
+        note(use, {.address = use.address, .bytes = large_page_size, .protection = 0});
+        use = {};
+    }
+}
+
+void follow_changes() {
+    Host& host = current_host();
+    if (host.is_outdated) {
+        empty_users_part();
+        host.is_outdated = false;
+        change_count = 0;
+    }
+    const unsigned count = change_count;
+    change_count = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        follow(changes[i]);
+    }
+    if (kernel_change_count - host.changes_seen > most_kernel_changes) {
+        empty_kernels_part();
+        host.changes_seen = kernel_change_count;
+    }
+    for (; host.changes_seen != kernel_change_count; ++host.changes_seen) {
+        follow(kernel_changes[host.changes_seen % most_kernel_changes]);
+    }
+}
+
+bool changes_are_followed() {
+    const Host& host = current_host();
+    return change_count == 0 && !host.is_outdated && host.changes_seen == kernel_change_count;
+}
+
+void forget_everything() {
+    outdate_all_hosts();
+    kernel_change_count += most_kernel_changes + 1;
+    follow_changes();
+}
+
+void map_kernel(std::uint64_t address, std::uint64_t physical, std::uint64_t bytes) {
+    const std::uint64_t entry =
+        ((first_guest_frame() + (physical >> page_shift)) << page_shift) | page_present | page_writable;
+    if (bytes > kernel_room || !map_range(address, bytes, entry)) {
+        stop_guest("the kernel's image finds no room at", address);
+    }
+}
+
+} // namespace previrt::process

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/backend.hpp"
+
+#include <cstdint>
+
+// What the host processes map of the guest's address spaces. They are to the shadow tables what a TLB is to
+// page tables: filled by faults, and emptied where an entry changes that may have been used, which its
+// accessed bit tells.
+namespace previrt::process {
+
+void start_host_map();
+
+struct HostAccess {
+    bool write;
+    bool fetch;
+};
+
+// Maps what the shadow tables hold for this address, and what goes on behind and before it likewise. False:
+// they hold nothing that allows the access.
+bool fill_host(backend::TableNumber root, std::uint64_t address, HostAccess access);
+
+// Changes an entry of these tables.
+void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);
+// The table is about to be used for something else.
+void note_retired(backend::TableNumber table);
+// Nothing is mapped any more that was noted.
+void follow_changes();
+void forget_everything();
+// Nothing is left to follow.
+bool changes_are_followed();
+
+// Where a kernel runs that was not linked where it lies; for good.
+void map_kernel(std::uint64_t address, std::uint64_t physical, std::uint64_t bytes);
+
+} // namespace previrt::process

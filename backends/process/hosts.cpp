@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/process/hosts.hpp"
+
+#include "backends/process/domain.hpp"
+#include "backends/process/host_map.hpp"
+#include "backends/process/segments.hpp"
+#include "backends/process/system_call.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
+
+#include <span>
+
+namespace previrt::process {
+
+extern "C" {
+void change_host(Host* from, Host* to);
+std::int64_t clone_host(Host* made);
+void host_started(Host* self);
+}
+
+namespace {
+
+constexpr unsigned most_hosts = 128;
+Host hosts[most_hosts];
+unsigned host_count;
+Host* current;
+std::uint64_t uses;
+
+// At the bottom of each process's own stack.
+Host*& own_host() {
+    return *reinterpret_cast<Host**>(private_address);
+}
+
+Host& least_used_host() {
+    Host* least = nullptr;
+    for (Host& host : std::span(hosts, host_count)) {
+        const bool is_better =
+            least == nullptr || (host.root == no_root && least->root != no_root) ||
+            ((host.root == no_root) == (least->root == no_root) && host.last_used < least->last_used);
+        if (&host != current && is_better) {
+            least = &host;
+        }
+    }
+    if (least == nullptr) {
+        stop_guest("the host gives no second process");
+    }
+    return *least;
+}
+
+// It holds what this one holds.
+bool make_host(Host& host) {
+    host = {.turn = 0,
+            .identity = 0,
+            .root = no_root,
+            .is_outdated = true,
+            .last_used = 0,
+            .changes_seen = current->changes_seen,
+            .timer_set_for = ~std::uint64_t{0},
+            .mapped_ranges = current->mapped_ranges};
+    ++counters.hypercalls[call_make_host];
+    const std::int64_t identity = clone_host(&host);
+    if (identity < 0) {
+        return false;
+    }
+    host.identity = static_cast<std::int32_t>(identity);
+    return true;
+}
+
+Host& take_host() {
+    for (Host& host : std::span(hosts, host_count)) {
+        if (host.root == no_root && &host != current) {
+            return host;
+        }
+    }
+    if (host_count < most_hosts && make_host(hosts[host_count])) {
+        return hosts[host_count++];
+    }
+    return least_used_host();
+}
+
+void change_to(Host& host) {
+    Host& from = *current;
+    ++counters.hypercalls[call_change_host];
+    current = &host;
+    const ProcessorBases bases = read_bases();
+    change_host(&from, &host);
+    write_bases(bases);
+}
+
+} // namespace
+
+extern "C" {
+
+bool is_current_host() {
+    return own_host() == current;
+}
+
+void host_started(Host* self) {
+    own_host() = self;
+    start_signals();
+}
+}
+
+void start_hosts() {
+    host_count = 1;
+    current = &hosts[0];
+    *current = {.turn = 0,
+                .identity = 0,
+                .root = no_root,
+                .is_outdated = false,
+                .last_used = 0,
+                .changes_seen = 0,
+                .timer_set_for = ~std::uint64_t{0},
+                .mapped_ranges = 0};
+    host_started(current);
+}
+
+Host& current_host() {
+    return *current;
+}
+
+Host* host_of(backend::TableNumber root) {
+    for (Host& host : std::span(hosts, host_count)) {
+        if (host.root == root) {
+            return &host;
+        }
+    }
+    return nullptr;
+}
+
+void enter_host_of(backend::TableNumber root) {
+    if (current->root != root) {
+        Host* const holder = host_of(root);
+        Host& host = holder != nullptr ? *holder : current->root == no_root ? *current : take_host();
+        if (host.root != root) {
+            host.is_outdated = host.is_outdated || host.root != no_root;
+            host.root = root;
+        }
+        if (&host != current) {
+            change_to(host);
+        }
+    }
+    current->last_used = ++uses;
+    follow_changes();
+}
+
+void leave_root(backend::TableNumber root) {
+    if (Host* const host = host_of(root)) {
+        host->root = no_root;
+        host->is_outdated = true;
+    }
+}
+
+void outdate_all_hosts() {
+    for (Host& host : std::span(hosts, host_count)) {
+        host.is_outdated = true;
+    }
+}
+
+} // namespace previrt::process

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/backend.hpp"
+
+#include <cstdint>
+
+// The guest's host processes: one for each of its address spaces. The virtual processor is in one of them.
+namespace previrt::process {
+
+struct Host {
+    std::uint32_t turn;        // a futex: 1 when the virtual processor is given to it. At the start: entry.S
+    std::int32_t identity;     // 0: none was ever made
+    backend::TableNumber root; // whose address space it holds, or none
+    bool is_outdated;          // the guest's part of it is emptied before it is used again
+    std::uint64_t last_used;
+    std::uint64_t changes_seen;  // of the kernel's part: host_map.cpp
+    std::uint64_t timer_set_for; // events.cpp
+    std::uint64_t mapped_ranges;
+};
+
+constexpr backend::TableNumber no_root = ~backend::TableNumber{0};
+
+// Where the counters have the calls of the host.
+enum HostCall : std::uint8_t {
+    call_make_host,
+    call_change_host,
+    call_map,
+    call_unmap,
+    call_protect,
+    call_set_timer,
+    call_wait
+};
+
+void start_hosts();
+Host& current_host();
+// The one that holds this root; nullptr: none.
+Host* host_of(backend::TableNumber root);
+// The virtual processor goes on in the process that holds this root, made if need be.
+void enter_host_of(backend::TableNumber root);
+// No process holds it any more.
+void leave_root(backend::TableNumber root);
+// Each of them has to empty the guest's part.
+void outdate_all_hosts();
+
+} // namespace previrt::process

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/monitored/clock.hpp"
+#include "backends/process/domain.hpp"
+#include "backends/process/host_map.hpp"
+#include "backends/process/hosts.hpp"
+#include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/guest_start.hpp"
+#include "frontends/x86/page_walk.hpp"
+#include "frontends/x86/shadow_tables.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/site_list.hpp"
+
+namespace previrt::process {
+
+namespace {
+
+constexpr std::size_t most_sites = 32768;
+
+// A kernel that was slid here: no page table of its own can hold it at such an address, nor needs to.
+void place_kernel() {
+    const KernelPlace kernel = kernel_place();
+    const std::uint64_t address = kernel.physical + kernel_link_delta();
+    if (kernel_link_delta() != 0) {
+        map_kernel(address, kernel.physical, kernel.bytes);
+        fix_mapping({.address = address, .bytes = kernel.bytes, .physical = kernel.physical});
+    }
+}
+
+} // namespace
+
+extern "C" {
+[[noreturn]] void enter_guest();
+[[noreturn]] void process_start();
+
+void process_start() {
+    start_domain();
+    start_entries();
+    start_hosts();
+    confine();
+    monitored::start_clock(handover.clock);
+    start_host_map();
+    const std::uint64_t book_keeping =
+        shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
+    start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
+    start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
+    load_guest(package());
+    place_kernel();
+    enter_guest();
+}
+}
+
+} // namespace previrt::process

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The host keeps the descriptor tables: a guest's code and data are those of any 64-bit process.
+#include "backends/process/segments.hpp"
+
+#include "frontends/x86/segment_registers.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt::process {
+
+namespace {
+
+std::uint64_t user_gs_base; // while the kernel runs
+std::uint64_t kernel_gs_base;
+std::uint64_t debug_registers[8];
+
+void write_active_gs_base(std::uint64_t base) {
+    asm volatile("wrgsbase %0" : : "r"(base));
+}
+
+} // namespace
+
+void enter_kernel_bases() {
+    user_gs_base = processor::read_gs_base();
+    write_active_gs_base(kernel_gs_base);
+}
+
+void leave_kernel_bases() {
+    write_active_gs_base(user_gs_base);
+}
+
+ProcessorBases read_bases() {
+    return {.fs = processor::read_fs_base(), .gs = processor::read_gs_base()};
+}
+
+void write_bases(const ProcessorBases& bases) {
+    backend::write_fs_base(bases.fs);
+    write_active_gs_base(bases.gs);
+}
+
+} // namespace previrt::process
+
+namespace previrt::backend {
+
+using namespace process;
+
+bool write_descriptor(bool /*local*/, unsigned /*index*/, std::uint64_t /*descriptor*/) {
+    return false;
+}
+
+unsigned descriptor_count(bool /*local*/) {
+    return 0;
+}
+
+unsigned descriptors_written(bool /*local*/) {
+    return 0;
+}
+
+void load_local_table(std::uint64_t /*base*/, unsigned entries) {
+    if (entries != 0) {
+        stop_guest("a local descriptor table is not modelled in a process");
+    }
+}
+
+// The front-end asks for none that is not in the tables, which here hold nothing: it is always null. Loading
+// that may change the base.
+void load_segment(unsigned segment, std::uint16_t /*selector*/) {
+    if (segment == segment_fs) {
+        write_fs_base(0);
+    } else if (segment == segment_gs) {
+        write_gs_base(false, 0);
+    }
+}
+
+void load_user_gs(std::uint16_t /*selector*/) {
+    user_gs_base = 0;
+}
+
+std::uint64_t read_fs_base() {
+    return processor::read_fs_base();
+}
+
+void write_fs_base(std::uint64_t base) {
+    asm volatile("wrfsbase %0" : : "r"(base));
+}
+
+std::uint64_t read_gs_base(bool user) {
+    return user ? user_gs_base : kernel_gs_base;
+}
+
+void write_gs_base(bool user, std::uint64_t base) {
+    if (user) {
+        user_gs_base = base;
+    } else {
+        kernel_gs_base = base;
+        write_active_gs_base(base);
+    }
+}
+
+void set_task_switched(bool set) {
+    if (set) {
+        stop_guest("CR0.TS and EM are not modelled in a process");
+    }
+}
+
+// The host has enabled FS and GS base instructions and XSAVE for all its processes.
+void set_extensions(std::uint64_t cr4) {
+    if ((cr4 & cr4_tsd) != 0) {
+        stop_guest("CR4.TSD is not modelled in a process");
+    }
+}
+
+// They hold what was written and never compare: what the host reports is a single step.
+void write_debug_register(unsigned number, std::uint64_t value) {
+    debug_registers[number & 7U] = value;
+}
+
+std::uint64_t read_debug_register(unsigned number) {
+    constexpr std::uint64_t single_step = 1U << 14U;
+    return debug_registers[number & 7U] | (number == 6 ? single_step : 0);
+}
+
+// The host has enabled what its processor has; user mode and the kernel see that by themselves.
+void write_xcr0(std::uint64_t /*value*/) {}
+
+CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+    CpuidLeaf answer{};
+    asm volatile("cpuid"
+                 : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
+                 : "a"(leaf), "c"(subleaf));
+    return answer;
+}
+
+} // namespace previrt::backend

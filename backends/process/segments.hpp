@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace previrt::process {
+
+// By which the host runs 64-bit code, and data.
+constexpr std::uint16_t selector_user_data = 0x2b;
+constexpr std::uint16_t selector_user_code = 0x33;
+
+// The real GS base changes with the guest's mode.
+void enter_kernel_bases();
+void leave_kernel_bases();
+
+// What a host process has for itself, and the next one needs.
+struct ProcessorBases {
+    std::uint64_t fs;
+    std::uint64_t gs;
+};
+ProcessorBases read_bases();
+void write_bases(const ProcessorBases& bases);
+
+} // namespace previrt::process

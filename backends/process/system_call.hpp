@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+// Linux's, as far as the VMM needs them. In line: only the VMM's own text may call the host.
+namespace previrt::process {
+
+enum SystemCall : std::uint16_t {
+    call_write = 1,
+    call_mmap = 9,
+    call_mprotect = 10,
+    call_munmap = 11,
+    call_rt_sigaction = 13,
+    call_sigaltstack = 131,
+    call_prctl = 157,
+    call_futex = 202,
+    call_timer_create = 222,
+    call_timer_settime = 223,
+    call_exit_group = 231,
+    call_seccomp = 317,
+};
+
+enum Protection : std::uint32_t { may_read = 1, may_write = 2, may_execute = 4 };
+enum MapFlags : std::uint32_t { map_shared = 1, map_private = 2, map_fixed = 0x10, map_anonymous = 0x20 };
+
+struct CallArguments {
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    std::uint64_t third = 0;
+    std::uint64_t fourth = 0;
+    std::uint64_t fifth = 0;
+    std::uint64_t sixth = 0;
+};
+
+// Negative: an error number. NOLINTBEGIN(misc-const-correctness): asm writes.
+[[gnu::always_inline]] inline std::int64_t call_host(SystemCall call, const CallArguments& arguments) {
+    std::int64_t result = call;
+    register std::uint64_t fourth asm("r10") = arguments.fourth;
+    register std::uint64_t fifth asm("r8") = arguments.fifth;
+    register std::uint64_t sixth asm("r9") = arguments.sixth;
+    asm volatile("syscall"
+                 : "+a"(result)
+                 : "D"(arguments.first), "S"(arguments.second), "d"(arguments.third), "r"(fourth), "r"(fifth),
+                   "r"(sixth)
+                 : "rcx", "r11", "memory");
+    return result;
+}
+// NOLINTEND(misc-const-correctness)
+
+template <typename Value>
+std::uint64_t address_of(Value* place) {
+    return reinterpret_cast<std::uint64_t>(place);
+}
+
+} // namespace previrt::process

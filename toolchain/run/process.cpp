@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/process.hpp"
+
+#include "backends/process/layout.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/pack/guest_package.hpp"
+#include "toolchain/run/monitored_end.hpp"
+#include "toolchain/run/process_filter.hpp"
+#include "toolchain/run/process_host.hpp"
+#include "toolchain/run/process_machine.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace previrt {
+
+PlaceFinding probe_process() {
+    require_process_host();
+    make_process_filter();
+    return {.found = "Syscall User Dispatch and FSGSBASE are there",
+            .isolation =
+                "seccomp keeps the host from the guest; nothing keeps the guest's kernel and the VMM from "
+                "the guest's programs"};
+}
+
+RunStatus run_process(const RunOptions& options) {
+    require_process_host();
+    const std::vector<std::uint8_t> package = make_guest_package({.kernel = options.kernel,
+                                                                  .initrd = options.initrd,
+                                                                  .append = options.append,
+                                                                  .memory = options.memory,
+                                                                  .print_counters = !options.stats.empty()})
+                                                  .bytes;
+    ProcessMachine machine(options.memory, package);
+    const KvmEnd end = machine.run(options);
+    return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
+}
+
+} // namespace previrt

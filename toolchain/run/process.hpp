@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/run.hpp"
+
+namespace previrt {
+
+// As processes of this machine. Throws InputError.
+RunStatus run_process(const RunOptions& options);
+PlaceFinding probe_process();
+
+} // namespace previrt

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/process_filter.hpp"
+
+#include "backends/process/layout.hpp"
+#include "toolchain/host/program.hpp"
+#include "toolchain/image/input_error.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <initializer_list>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <memory>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace process;
+
+struct Release {
+    void operator()(void* filter) const { seccomp_release(filter); }
+};
+using Filter = std::unique_ptr<void, Release>;
+
+void check(int result) {
+    if (result < 0) {
+        throw InputError("the kernel gives no seccomp filter: " + std::generic_category().message(-result));
+    }
+}
+
+scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
+    return {.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
+}
+
+void allow(const Filter& filter, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    check(seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, static_cast<unsigned>(arguments.size()),
+                                 arguments.begin()));
+}
+
+std::vector<std::uint8_t> instructions(const Filter& filter) {
+    const Descriptor file(memfd_create("previrt-filter", MFD_CLOEXEC));
+    check(seccomp_export_bpf(filter.get(), file.number()));
+    std::vector<std::uint8_t> bytes(BPF_MAXINSNS * sizeof(sock_filter));
+    const ssize_t got = pread(file.number(), bytes.data(), bytes.size(), 0);
+    check(got < 0 ? -errno : 0);
+    bytes.resize(static_cast<std::size_t>(got));
+    return bytes;
+}
+
+} // namespace
+
+std::vector<std::uint8_t> make_process_filter() {
+    const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
+    if (!filter) {
+        throw InputError("no memory for a seccomp filter");
+    }
+    // The guest's memory, anywhere in the process.
+    allow(filter, SCMP_SYS(mmap), {equals(3, MAP_SHARED | MAP_FIXED), equals(4, memory_descriptor)});
+    allow(filter, SCMP_SYS(munmap));
+    allow(filter, SCMP_SYS(mprotect));
+    // Another process, with nothing of ours but this memory.
+    allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});
+    allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, SIGKILL)});
+    allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_SYSCALL_USER_DISPATCH)});
+    allow(filter, SCMP_SYS(timer_create), {equals(0, CLOCK_MONOTONIC)});
+    allow(filter, SCMP_SYS(timer_settime), {equals(0, 0)});
+    allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAIT)});
+    allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAKE)});
+    allow(filter, SCMP_SYS(write), {equals(0, output_event)});
+    allow(filter, SCMP_SYS(rt_sigreturn));
+    allow(filter, SCMP_SYS(restart_syscall));
+    allow(filter, SCMP_SYS(exit_group));
+    return instructions(filter);
+}
+
+} // namespace previrt

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/process/handover.hpp"
+#include "toolchain/host/program.hpp"
+#include "toolchain/run/kvm_console.hpp"
+#include "toolchain/run/kvm_threads.hpp"
+#include "toolchain/run/mapping.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <sys/types.h>
+
+namespace previrt {
+
+// A guest in processes of this machine: their memory, the first of them, and their console.
+class ProcessMachine {
+public:
+    // Throws InputError for what this machine does not give.
+    ProcessMachine(std::uint64_t guest_memory, std::span<const std::uint8_t> package);
+    ~ProcessMachine();
+    ProcessMachine(const ProcessMachine&) = delete;
+    ProcessMachine& operator=(const ProcessMachine&) = delete;
+
+    KvmEnd run(const RunOptions& options);
+    [[nodiscard]] const KvmConsole& console() const { return *console_; }
+
+private:
+    [[nodiscard]] monitored::ConsoleRing& ring(const monitored::Part& part) const;
+    void fill(std::span<const std::uint8_t> package);
+    void start();
+    void call() const;
+    KvmExit wait();
+    void end() const;
+
+    process::Handover handover_;
+    Descriptor file_;
+    Mapping memory_; // of the VMM
+    KvmEvents events_;
+    std::uint64_t event_word_ = 0; // its offset
+    pid_t first_ = 0;              // and the group of all
+    std::unique_ptr<KvmConsole> console_;
+};
+
+} // namespace previrt
