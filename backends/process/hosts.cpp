@@ -82,9 +82,9 @@ void change_to(Host& host) {
     Host& from = *current;
     ++counters.hypercalls[call_change_host];
     current = &host;
-    const ProcessorBases bases = read_bases();
+    const SegmentState segments = read_segments();
     change_host(&from, &host);
-    write_bases(bases);
+    write_segments(segments);
 }
 
 } // namespace

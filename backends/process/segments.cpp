@@ -16,6 +16,13 @@ std::uint64_t user_gs_base; // while the kernel runs
 std::uint64_t kernel_gs_base;
 std::uint64_t debug_registers[8];
 
+constexpr unsigned data_segments[] = {segment_es, segment_ds, segment_fs, segment_gs};
+
+std::uint16_t host_selector(std::uint16_t selector) {
+    constexpr unsigned privilege = 3;
+    return (selector | privilege) == selector_user_data ? selector : 0;
+}
+
 void write_active_gs_base(std::uint64_t base) {
     asm volatile("wrgsbase %0" : : "r"(base));
 }
@@ -31,13 +38,23 @@ void leave_kernel_bases() {
     write_active_gs_base(user_gs_base);
 }
 
-ProcessorBases read_bases() {
-    return {.fs = processor::read_fs_base(), .gs = processor::read_gs_base()};
+SegmentState read_segments() {
+    SegmentState state{
+        .selectors = {}, .fs_base = processor::read_fs_base(), .gs_base = processor::read_gs_base()};
+    for (const unsigned segment : data_segments) {
+        state.selectors[segment] = read_segment(segment);
+    }
+    return state;
 }
 
-void write_bases(const ProcessorBases& bases) {
-    backend::write_fs_base(bases.fs);
-    write_active_gs_base(bases.gs);
+void write_segments(const SegmentState& state) {
+    for (const unsigned segment : data_segments) {
+        if (read_segment(segment) != state.selectors[segment]) {
+            write_segment(segment, state.selectors[segment]);
+        }
+    }
+    backend::write_fs_base(state.fs_base);
+    write_active_gs_base(state.gs_base);
 }
 
 } // namespace previrt::process
@@ -64,18 +81,18 @@ void load_local_table(std::uint64_t /*base*/, unsigned entries) {
     }
 }
 
-// The front-end asks for none that is not in the tables, which here hold nothing: it is always null. Loading
-// that may change the base.
-void load_segment(unsigned segment, std::uint16_t /*selector*/) {
-    if (segment == segment_fs) {
-        write_fs_base(0);
-    } else if (segment == segment_gs) {
-        write_gs_base(false, 0);
+// One that the host does not have is null to the processor; the front-end has the guest's.
+void load_segment(unsigned segment, std::uint16_t selector) {
+    write_segment(segment, host_selector(selector));
+    if (segment == segment_gs) {
+        kernel_gs_base = processor::read_gs_base();
     }
 }
 
-void load_user_gs(std::uint16_t /*selector*/) {
-    user_gs_base = 0;
+void load_user_gs(std::uint16_t selector) {
+    write_segment(segment_gs, host_selector(selector));
+    user_gs_base = processor::read_gs_base();
+    write_active_gs_base(kernel_gs_base);
 }
 
 std::uint64_t read_fs_base() {

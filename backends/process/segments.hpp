@@ -14,11 +14,12 @@ void enter_kernel_bases();
 void leave_kernel_bases();
 
 // What a host process has for itself, and the next one needs.
-struct ProcessorBases {
-    std::uint64_t fs;
-    std::uint64_t gs;
+struct SegmentState {
+    std::uint16_t selectors[6];
+    std::uint64_t fs_base;
+    std::uint64_t gs_base;
 };
-ProcessorBases read_bases();
-void write_bases(const ProcessorBases& bases);
+SegmentState read_segments();
+void write_segments(const SegmentState& state);
 
 } // namespace previrt::process
