@@ -13,6 +13,7 @@
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -133,15 +134,12 @@ void take_page_fault() {
     HostAccess access = none;
     access.write = (taken.error_code & fault_write) != 0;
     access.fetch = (taken.error_code & fault_fetch) != 0;
-    const backend::TableNumber root = current_host().root;
-    if (went_to_alias() || fill_host(root, taken.address, access)) {
+    if (went_to_alias() || fill_host(shadow_root_of(taken.address), taken.address, access)) {
         return;
     }
     exception_taken(page_fault, taken.error_code, taken.address);
     // Hidden: now the shadow holds it.
-    if (current_host().root == root) {
-        fill_host(root, taken.address, access);
-    }
+    fill_host(shadow_root_of(taken.address), taken.address, access);
 }
 
 // The host takes `int $0x80` for a system call of its own. This makes of it what a processor says.

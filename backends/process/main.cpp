@@ -22,6 +22,7 @@ void place_kernel() {
     const std::uint64_t address = kernel.physical + kernel_link_delta();
     if (kernel_link_delta() != 0) {
         map_kernel(address, kernel.physical, kernel.bytes);
+        reserve_for_kernel(modules_address, modules_end - modules_address);
         fix_mapping({.address = address, .bytes = kernel.bytes, .physical = kernel.physical});
     }
 }

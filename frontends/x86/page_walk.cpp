@@ -13,6 +13,10 @@ namespace {
 
 FixedMapping fixed_mapping;
 
+std::uint64_t reserved_first;
+std::uint64_t reserved_bytes;
+std::uint64_t kernel_root; // 0: not known
+
 std::uint64_t reserved_bits(unsigned level, std::uint64_t entry) {
     std::uint64_t reserved = ~frame_mask & ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
     if ((vcpu.efer & efer_nxe) == 0) {
@@ -46,18 +50,40 @@ void fix_mapping(const FixedMapping& mapping) {
     fixed_mapping = mapping;
 }
 
+void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes) {
+    reserved_first = address;
+    reserved_bytes = bytes;
+}
+
+bool is_reserved_for_kernel(std::uint64_t address) {
+    return address - reserved_first < reserved_bytes;
+}
+
+void set_kernel_root(std::uint64_t root) {
+    kernel_root = root;
+}
+
+std::uint64_t root_of(std::uint64_t address) {
+    return kernel_root != 0 && is_reserved_for_kernel(address) ? kernel_root : vcpu.cr3 & frame_mask;
+}
+
 PageWalk walk_page(std::uint64_t address, Access access) {
-    PageWalk walk{};
-    if (address - fixed_mapping.address < fixed_mapping.bytes) {
-        walk.leaf_level = root_level + 1;
-        walk.physical = fixed_mapping.physical + (address - fixed_mapping.address);
-        walk.faults = access.user;
-        walk.error_code = fault_present | fault_user | (access.write ? fault_write : 0U);
-        return walk;
+    if (address - fixed_mapping.address >= fixed_mapping.bytes) {
+        return walk_page_from(root_of(address), address, access);
     }
+    PageWalk walk{};
+    walk.leaf_level = root_level + 1;
+    walk.physical = fixed_mapping.physical + (address - fixed_mapping.address);
+    walk.faults = access.user;
+    walk.error_code = fault_present | fault_user | (access.write ? fault_write : 0U);
+    return walk;
+}
+
+PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access) {
+    PageWalk walk{};
     walk.error_code = (access.write ? fault_write : 0U) | (access.user ? fault_user : 0U) |
                       (access.fetch && (vcpu.efer & efer_nxe) != 0 ? fault_fetch : 0U);
-    std::uint64_t table = vcpu.cr3 & frame_mask;
+    std::uint64_t table = root;
     bool writable = true;
     bool user = true;
     bool executable = true;

@@ -40,7 +40,17 @@ struct FixedMapping {
 };
 void fix_mapping(const FixedMapping& mapping);
 
+// Addresses that no root maps but one, the kernel's own: what it loads beside its image, where user mode's
+// part of the address space is.
+void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes);
+bool is_reserved_for_kernel(std::uint64_t address);
+// That root becomes known when one turns out to map such an address.
+void set_kernel_root(std::uint64_t root);
+std::uint64_t root_of(std::uint64_t address); // CR3, for all others
+
 PageWalk walk_page(std::uint64_t address, Access access);
+// As if CR3 held another root.
+PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access);
 
 // Sets the accessed bits along the way, and the dirty bit for a write, as the processor does.
 void mark_accessed(PageWalk& walk, bool write);

@@ -78,19 +78,41 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
     });
 }
 
+backend::TableNumber shadow_root_of(std::uint64_t address) {
+    const std::uint64_t root = frame_of(root_of(address));
+    return root == frame_of(vcpu.cr3) ? current_root : find_or_make_root(root);
+}
+
 namespace {
 
 TableNumber child_of(TableNumber table, unsigned index) {
     return table_in(backend::table_entries(table)[index]);
 }
 
+// Some root maps this for the kernel. False: none does.
+bool find_kernel_root(std::uint64_t address, Access access) {
+    for (TableNumber table = 0; table < backend::table_count(); ++table) {
+        const Table& what = tables[table];
+        if (what.in_use && what.level == root_level && what.view == View::kernel) {
+            const std::uint64_t root = what.guest_frame << page_shift;
+            const PageWalk walk = walk_page_from(root, address, access);
+            if (!walk.faults && !walk.user) {
+                set_kernel_root(root);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // Brings the shadow's entries on the way to `address` in step with the guest's. False: no table could be
 // made.
 bool follow_path(std::uint64_t address, const PageWalk& walk, bool from_user) {
     const unsigned slot = table_index(address, root_level);
-    const Table& root = tables[current_root];
-    change_root_slot(current_root, slot, walk.entry[root_level]);
-    TableNumber table = from_user && root.user_root != no_table ? root.user_root : current_root;
+    const TableNumber root = shadow_root_of(address);
+    const TableNumber user_root = tables[root].user_root;
+    change_root_slot(root, slot, walk.entry[root_level]);
+    TableNumber table = from_user && user_root != no_table ? user_root : root;
     unsigned index = slot;
     for (unsigned level = root_level - 1; level >= 1; --level) {
         table = child_of(table, index);
@@ -188,6 +210,9 @@ void shadow_prepare_stack(std::uint64_t stack) {
 
 ShadowFault shadow_fault(std::uint64_t address, Access access) {
     PageWalk walk = walk_page(address, access);
+    if (walk.faults && !access.user && is_reserved_for_kernel(address) && find_kernel_root(address, access)) {
+        walk = walk_page(address, access);
+    }
     if (walk.faults) {
         return {FaultVerdict::guest, walk.error_code};
     }
@@ -205,7 +230,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     }
     const bool is_kernels_alone = !walk.user || (access.write && !access.user && (vcpu.cr0 & cr0_wp) == 0);
     if (slot < lower_half && is_kernels_alone) {
-        split_slot(current_root, slot);
+        split_slot(shadow_root_of(address), slot);
     }
     if (!follow_path(address, walk, access.user)) {
         drop_other_roots();

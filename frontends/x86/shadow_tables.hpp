@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/x86/page_walk.hpp"
+#include "inplace-vmm/backend.hpp"
 
 #include <cstdint>
 
@@ -54,6 +55,9 @@ struct ShadowFault {
     FaultVerdict verdict;
     std::uint32_t error_code;
 };
+
+// The root by which this address is reached now: for what is the kernel's alone, it need not be that of CR3.
+backend::TableNumber shadow_root_of(std::uint64_t address);
 
 ShadowFault shadow_fault(std::uint64_t address, Access access);
 
