@@ -32,6 +32,8 @@ void start_entries();
 // Of each host process: what is no memory.
 void start_signals();
 void start_timer_of_host();
+// The current process's timer is for what the guest waits for.
+void follow_timer();
 
 // From here on the host does for us what the filter lets through, and nothing else.
 void confine();

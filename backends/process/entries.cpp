@@ -69,6 +69,16 @@ struct Taken {
 };
 Taken taken;
 
+// What the guest's kernel was asked for by a fault: when it lets the instruction try again, the page is
+// there.
+struct Awaited {
+    std::uint64_t address;
+    std::uint64_t rip;
+    backend::TableNumber root = no_root;
+    HostAccess access;
+};
+Awaited awaited;
+
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 
 void enter() {
@@ -95,8 +105,16 @@ bool needs_iret() {
            (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
 }
 
+void fill_awaited() {
+    if (vcpu.registers.rip == awaited.rip && awaited.root == current_host().root) {
+        fill_host(awaited.root, awaited.address, awaited.access);
+        awaited.root = no_root;
+    }
+}
+
 void leave() {
     prepare_return();
+    fill_awaited();
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
@@ -137,9 +155,13 @@ void take_page_fault() {
     if (went_to_alias() || fill_host(shadow_root_of(taken.address), taken.address, access)) {
         return;
     }
+    const std::uint64_t rip = vcpu.registers.rip;
     exception_taken(page_fault, taken.error_code, taken.address);
     // Hidden: now the shadow holds it.
-    fill_host(shadow_root_of(taken.address), taken.address, access);
+    const backend::TableNumber root = shadow_root_of(taken.address);
+    if (!fill_host(root, taken.address, access)) {
+        awaited = {.address = taken.address, .rip = rip, .root = root, .access = access};
+    }
 }
 
 // The host takes `int $0x80` for a system call of its own. This makes of it what a processor says.

@@ -85,6 +85,7 @@ void change_to(Host& host) {
     const SegmentState segments = read_segments();
     change_host(&from, &host);
     write_segments(segments);
+    follow_timer();
 }
 
 } // namespace
