@@ -14,7 +14,7 @@ inline constexpr std::uint64_t linux_data = 0xffff'ffff'81c0'0000;
 inline constexpr std::uint64_t linux_bss = 0xffff'ffff'81e0'0000;
 inline constexpr std::uint64_t linux_bss_size = 0x3000;
 
-inline constexpr std::uint64_t physical(std::uint64_t address) {
+constexpr std::uint64_t physical(std::uint64_t address) {
     return address - start_kernel_map;
 }
 

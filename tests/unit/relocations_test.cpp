@@ -78,13 +78,13 @@ TEST(Relocations, EachListHasItsZero) {
 }
 
 TEST(Relocations, TheSizeIsThatOfWholeAddresses) {
-    for (const std::size_t more : {1, 2, 3}) {
+    for (const std::size_t more : {1U, 2U, 3U}) {
         Buffer table = make_relocation_table(linux_sample_relocations);
         table.insert(table.begin(), more, 0);
         EXPECT_TRUE(contains(refusal_of_table(table), "no whole number of 32-bit addresses"));
     }
-    EXPECT_TRUE(
-        contains(refusal_of_table(Buffer(sample().elf.file().size() / 4 * 4 + 4)), "larger than the kernel"));
+    EXPECT_TRUE(contains(refusal_of_table(Buffer((sample().elf.file().size() / 4 * 4) + 4)),
+                         "larger than the kernel"));
 }
 
 TEST(Relocations, FieldsLieInTheContentsOfASection) {
@@ -105,12 +105,12 @@ TEST(Relocations, FieldsLieInTheContentsOfASection) {
 }
 
 TEST(Relocations, FieldsDoNotOverlap) {
-    for (const std::uint64_t distance : {0, 1, 3}) {
+    for (const std::uint64_t distance : {0U, 1U, 3U}) {
         const LinuxRelocations overlapping{
             .full_64 = {}, .inverse_32 = {linux_text + distance}, .signed_32 = {linux_text}};
         EXPECT_TRUE(contains(refusal_of(overlapping), "the fields at 0xffffffff81000000 and "));
     }
-    for (const std::uint64_t distance : {0, 4, 7}) {
+    for (const std::uint64_t distance : {0U, 4U, 7U}) {
         EXPECT_TRUE(contains(
             refusal_of({.full_64 = {linux_text}, .inverse_32 = {}, .signed_32 = {linux_text + distance}}),
             "overlap"));

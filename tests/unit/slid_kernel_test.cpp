@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t low_address = 0x7000'0000;
 constexpr std::uint64_t low_distance = low_address - linux_text;
-constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+constexpr std::uint64_t large_page = std::uint64_t{1} << 21U;
 
 Buffer slide(const Buffer& elf, const LinuxRelocations& relocations, std::uint64_t address = low_address) {
     const KernelFile file = parse_kernel_file("kernel", elf);
@@ -112,13 +112,15 @@ TEST(SlidKernel, IsWhatLinuxMakesOfItselfInTheLastTwoGib) {
 TEST(SlidKernel, GoesWhereTheWholeOfItFits) {
     const Buffer linux = make_linux(linux_sample);
     const std::uint64_t size = linux_bss + linux_bss_size - linux_text;
-    const std::uint64_t highest = (0x8000'0000 - size) & ~(2 * mib - 1);
+    const std::uint64_t highest = (0x8000'0000 - size) & ~(large_page - 1);
     EXPECT_NE(slide_sample(highest), linux);
-    for (const std::uint64_t address : {highest + 2 * mib, std::uint64_t{0x8000'0000},
-                                        start_kernel_map - 2 * mib, std::uint64_t{0xffff'ffff'ff20'0000}}) {
+    for (const std::uint64_t address :
+         {highest + large_page, std::uint64_t{0x8000'0000}, start_kernel_map - large_page,
+          std::uint64_t{0xffff'ffff'ff20'0000}}) {
         EXPECT_TRUE(contains(refusal_of(linux, {}, address), "only the first and the last 2 GiB"));
     }
-    for (const std::uint64_t address : {low_address + 1, low_address + mib, low_address - 0x1000}) {
+    for (const std::uint64_t address :
+         {low_address + 1, low_address + (large_page / 2), low_address - 0x1000}) {
         EXPECT_TRUE(contains(refusal_of(linux, {}, address),
                              "linked at 0xffffffff81000000, and moves by multiples of 2 MiB"));
     }
@@ -265,7 +267,7 @@ TEST(SlidKernel, SectionsAreLoadedFromWhereTheyStand) {
     refused([](auto& segments) { segments[3].p_offset += 1; }, ".data is in no segment");
     refused([](auto& segments) { segments[3].p_filesz -= 1; }, ".data is in no segment");
     refused([](auto& segments) { segments[3].p_vaddr += 1; }, ".data is in no segment");
-    refused([](auto& segments) { segments[0].p_vaddr += 2 * mib; }, ".text is in no segment");
+    refused([](auto& segments) { segments[0].p_vaddr += large_page; }, ".text is in no segment");
 }
 
 // ---- records
