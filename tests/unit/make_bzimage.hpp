@@ -50,4 +50,13 @@ inline std::vector<std::uint8_t> make_bzimage(std::span<const std::uint8_t> payl
     return file;
 }
 
+// Of a kernel that is not compressed. The setup header ends at 0x26c, and lets a command line have 255
+// characters.
+inline std::vector<std::uint8_t> bzimage_of(std::span<const std::uint8_t> kernel) {
+    std::vector<std::uint8_t> image = make_bzimage(kernel);
+    image[0x201] = 0x6a;
+    put_u32(image, 0x238, 255);
+    return image;
+}
+
 } // namespace previrt

@@ -82,14 +82,6 @@ Buffer append(Buffer bytes, std::size_t more) {
     return bytes;
 }
 
-// Not compressed; its setup header ends at 0x26c.
-Buffer bzimage_of(const Buffer& kernel) {
-    Buffer image = make_bzimage(kernel);
-    image[0x201] = 0x6a;
-    put_u32(image, 0x238, 255);
-    return image;
-}
-
 GuestKernel read(const Buffer& file, std::uint64_t memory = guest_memory) {
     return read_guest_kernel("kernel", file, memory);
 }

@@ -5,6 +5,7 @@
 #include "toolchain/image/places.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/pack/load_segments.hpp"
+#include "toolchain/pack/slid_kernel.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace {
 using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint64_t first_mib = std::uint64_t{1} << 20U;
+constexpr std::uint64_t first_2_gib = std::uint64_t{1} << 31U;
 
 // Documentation/arch/x86/boot.rst: the header runs to 0x202 plus the byte at 0x201, and has this much room in
 // the boot parameters.
@@ -85,14 +87,25 @@ GuestKernel check(const KernelFile& kernel, Bytes file, std::uint64_t guest_memo
     check_is_executable(kernel.elf);
     const Bytes unpacked = kernel.elf.file();
     const Bytes elf = unpacked.first(elf_file_size(unpacked));
+    const Bytes behind = unpacked.subspan(elf.size());
     const std::vector<LoadSegment> segments = read_load_segments(elf);
     const std::uint64_t end = check_segments(segments, guest_memory);
     check_entry(kernel.elf.entry(), segments);
-    GuestKernel guest{.elf = {elf.begin(), elf.end()}, .setup_header = {}, .memory_end = end};
+    GuestKernel guest{.path = kernel.path,
+                      .elf = {elf.begin(), elf.end()},
+                      .relocation_table = {},
+                      .setup_header = {},
+                      .memory_end = end};
     if (kernel.packed) {
+        guest.relocation_table = {behind.begin(), behind.end()};
         guest.setup_header = setup_header_of(file);
     }
     return guest;
+}
+
+bool is_linked_low(const LoadSegment& segment) {
+    return segment.virtual_address < first_2_gib &&
+           segment.memory_size <= first_2_gib - segment.virtual_address;
 }
 
 } // namespace
@@ -111,6 +124,23 @@ GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::ui
                                 "macros (previrt build-linux makes one with them)");
     }
     return guest;
+}
+
+void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address) {
+    const std::vector<LoadSegment> segments = read_load_segments(kernel.elf); // as checked before
+    const auto high = std::ranges::find_if_not(segments, is_linked_low);
+    if (high == segments.end()) {
+        return;
+    }
+    if (kernel.relocation_table.empty()) {
+        throw InputError(
+            kernel.path + ": it is linked at " + hex(high->virtual_address) +
+            ", and has no relocation table to load it at " + hex(address) +
+            " by: give the bzImage of a Linux with CONFIG_RELOCATABLE and CONFIG_RANDOMIZE_BASE");
+    }
+    const KernelFile file{kernel.path, std::nullopt, ElfImage::parse(kernel.elf)};
+    kernel.elf = slide_kernel(file, read_kernel_relocations(file, kernel.relocation_table), address);
+    kernel.relocation_table.clear(); // names the fields where they were
 }
 
 std::uint32_t longest_command_line(Bytes setup_header) {

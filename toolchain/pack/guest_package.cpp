@@ -47,7 +47,10 @@ GuestPackage make_guest_package(const GuestPackageOptions& options) {
     if (options.memory == 0 || options.memory % mib != 0 || options.memory > most_memory) {
         throw InputError("--memory: a number of MiB, up to 1T");
     }
-    const GuestKernel kernel = read_guest_kernel(options.kernel, read_file(options.kernel), options.memory);
+    GuestKernel kernel = read_guest_kernel(options.kernel, read_file(options.kernel), options.memory);
+    if (options.kernel_address) {
+        slide_guest_kernel(kernel, *options.kernel_address);
+    }
     const std::vector<std::uint8_t> initrd =
         options.initrd.empty() ? std::vector<std::uint8_t>() : read_file(options.initrd);
     const std::string command_line = guest_command_line(options.append);

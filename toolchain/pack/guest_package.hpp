@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct GuestPackageOptions {
     std::string append;
     std::uint64_t memory = 0;
     bool print_counters = false;
+    std::optional<std::uint64_t> kernel_address = std::nullopt; // for slide_guest_kernel
 };
 
 // The file that is handed to an in-place VMM, the same for every hypervisor.

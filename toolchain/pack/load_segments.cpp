@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/load_segments.hpp"
 
+#include "toolchain/image/elf_headers.hpp"
 #include "toolchain/image/input_error.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <elf.h>
 #include <limits>
 #include <string>
 
@@ -19,53 +18,12 @@ bool lies_inside(std::uint64_t offset, std::uint64_t size, std::uint64_t room) {
     return offset <= room && size <= room - offset;
 }
 
-template <typename Structure>
-Structure read_at(Bytes bytes, std::uint64_t offset) {
-    Structure structure;
-    if (!lies_inside(offset, sizeof structure, bytes.size())) {
-        throw InputError("the ELF file ends inside its headers");
-    }
-    std::memcpy(&structure, bytes.data() + offset, sizeof structure);
-    return structure;
-}
-
-template <typename Entry>
-std::vector<Entry> read_table(Bytes bytes, std::uint64_t offset, std::uint64_t count, const char* name) {
-    if (offset > bytes.size() || count > (bytes.size() - offset) / sizeof(Entry)) {
-        throw InputError(std::string("the ") + name + " headers lie outside the file");
-    }
-    std::vector<Entry> entries(count);
-    if (count != 0) {
-        std::memcpy(entries.data(), bytes.data() + offset, count * sizeof(Entry));
-    }
-    return entries;
-}
-
-std::vector<Elf64_Phdr> program_headers(Bytes bytes) {
-    const auto header = read_at<Elf64_Ehdr>(bytes, 0);
-    if (header.e_phnum == PN_XNUM || (header.e_phnum != 0 && header.e_phentsize != sizeof(Elf64_Phdr))) {
-        throw InputError("its program headers have a size or number that no kernel has");
-    }
-    return read_table<Elf64_Phdr>(bytes, header.e_phoff, header.e_phnum, "program");
-}
-
-std::vector<Elf64_Shdr> section_headers(Bytes bytes) {
-    const auto header = read_at<Elf64_Ehdr>(bytes, 0);
-    if (header.e_shoff == 0) {
-        return {};
-    }
-    // The first header has the number that e_shnum cannot hold.
-    const std::uint64_t count =
-        header.e_shnum != 0 ? header.e_shnum : read_at<Elf64_Shdr>(bytes, header.e_shoff).sh_size;
-    return read_table<Elf64_Shdr>(bytes, header.e_shoff, count, "section");
-}
-
 } // namespace
 
 std::vector<LoadSegment> read_load_segments(Bytes elf) {
     std::vector<LoadSegment> segments;
     std::size_t index = 0;
-    for (const Elf64_Phdr& header : program_headers(elf)) {
+    for (const Elf64_Phdr& header : read_program_headers(elf)) {
         const std::string name = "program header " + std::to_string(index++);
         if (header.p_type != PT_LOAD || header.p_memsz == 0) {
             continue;
@@ -91,9 +49,9 @@ std::vector<LoadSegment> read_load_segments(Bytes elf) {
 }
 
 std::uint64_t elf_file_size(Bytes bytes) {
-    const auto header = read_at<Elf64_Ehdr>(bytes, 0);
-    const std::vector<Elf64_Phdr> segments = program_headers(bytes);
-    const std::vector<Elf64_Shdr> sections = section_headers(bytes);
+    const Elf64_Ehdr header = read_file_header(bytes);
+    const std::vector<Elf64_Phdr> segments = read_program_headers(bytes);
+    const std::vector<Elf64_Shdr> sections = read_section_headers(bytes);
     std::uint64_t end = sizeof header;
     const auto reach = [&](std::uint64_t offset, std::uint64_t size) {
         if (!lies_inside(offset, size, bytes.size())) {

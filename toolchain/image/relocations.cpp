@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/image/relocations.hpp"
+
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/image/places.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace previrt {
+
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+using Word = std::int32_t; // the lower half of an address in the last 2 GiB, or 0 in front of a list
+
+struct List {
+    RelocatedField field;
+    const char* name;
+};
+constexpr std::array<List, 3> lists_from_the_end{{{RelocatedField::signed_32, "32-bit"},
+                                                  {RelocatedField::inverse_32, "inverse 32-bit"},
+                                                  {RelocatedField::full_64, "64-bit"}}};
+
+Word word_at(Bytes table, std::size_t index) {
+    Word word = 0;
+    std::memcpy(&word, table.data() + (index * sizeof word), sizeof word);
+    return word;
+}
+
+std::vector<KernelRelocation> read_lists(Bytes table) {
+    std::vector<KernelRelocation> relocations;
+    std::size_t left = table.size() / sizeof(Word);
+    for (const List& list : lists_from_the_end) {
+        Word word = 0;
+        do {
+            if (left == 0) {
+                throw InputError(std::string("the zero in front of its list of ") + list.name +
+                                 " fields is missing");
+            }
+            word = word_at(table, --left);
+            if (word != 0) {
+                relocations.push_back({static_cast<std::uint64_t>(std::int64_t{word}), list.field});
+            }
+        } while (word != 0);
+    }
+    if (left != 0) {
+        throw InputError("its lists end " + std::to_string(left * sizeof(Word)) +
+                         " bytes behind the end of the ELF file");
+    }
+    return relocations;
+}
+
+void check_fields(const ElfImage& image, const std::vector<KernelRelocation>& relocations) {
+    const KernelRelocation* previous = nullptr;
+    for (const KernelRelocation& relocation : relocations) {
+        const Section* const section = image.section_at(relocation.address);
+        if (section == nullptr ||
+            relocation.size() > section->bytes.size() - (relocation.address - section->address)) {
+            throw InputError("the field at " + hex(relocation.address) +
+                             " lies outside the contents of the kernel's sections");
+        }
+        if (previous != nullptr && relocation.address - previous->address < previous->size()) {
+            throw InputError("the fields at " + hex(previous->address) + " and " + hex(relocation.address) +
+                             " overlap");
+        }
+        previous = &relocation;
+    }
+}
+
+} // namespace
+
+std::vector<KernelRelocation> read_kernel_relocations(const KernelFile& kernel, Bytes table) {
+    try {
+        if (table.size() % sizeof(Word) != 0) {
+            throw InputError("its size of " + std::to_string(table.size()) +
+                             " bytes is no whole number of 32-bit addresses");
+        }
+        if (table.size() > kernel.elf.file().size()) { // the fields that it names do not overlap
+            throw InputError("it is larger than the kernel: " + std::to_string(table.size()) + " bytes");
+        }
+        std::vector<KernelRelocation> relocations = read_lists(table);
+        std::ranges::sort(relocations, {}, &KernelRelocation::address);
+        check_fields(kernel.elf, relocations);
+        return relocations;
+    } catch (const InputError& error) {
+        throw InputError(
+            kernel.path +
+            ": the relocation table behind its ELF file is damaged, build the kernel again: " + error.what());
+    }
+}
+
+} // namespace previrt
