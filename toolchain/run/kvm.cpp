@@ -26,7 +26,7 @@ RunStatus run_machine(Machine& machine, const RunOptions& options) {
     if (options.verbose) {
         machine.describe(std::cerr);
     }
-    const KvmEnd end = machine.run(options);
+    const MonitoredEnd end = machine.run(options);
     if (options.verbose) {
         machine.describe_end(std::cerr);
     }

@@ -91,10 +91,10 @@ void KvmMachine::write_handover() {
     std::memcpy(vmm_memory().subspan(layout_.handover, sizeof handover).data(), &handover, sizeof handover);
 }
 
-KvmEnd KvmMachine::run(const RunOptions& options) {
+MonitoredEnd KvmMachine::run(const RunOptions& options) {
     write_handover();
-    console_ = std::make_unique<KvmConsole>(options, events_, ring(layout_.output), ring(layout_.input),
-                                            [this] { eventfd_write(input_.number(), 1); });
+    console_ = std::make_unique<MonitoredConsole>(options, events_, ring(layout_.output), ring(layout_.input),
+                                                  [this] { eventfd_write(input_.number(), 1); });
     return run_with_console(options, *console_, events_,
                             {.run =
                                  [&] {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/run/kvm_console.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_layout.hpp"
 #include "toolchain/run/kvm_processor.hpp"
-#include "toolchain/run/kvm_threads.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/mapping.hpp"
+#include "toolchain/run/monitored_console.hpp"
+#include "toolchain/run/monitored_threads.hpp"
 #include "toolchain/run/run.hpp"
 
 #include <cstdint>
@@ -28,9 +28,9 @@ public:
 
     // Once: until the guest has ended, or has to be ended. Its console is that of the options, which live as
     // long as this.
-    KvmEnd run(const RunOptions& options);
+    MonitoredEnd run(const RunOptions& options);
     // Of run().
-    [[nodiscard]] const KvmConsole& console() const { return *console_; }
+    [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
     // For the file of counters, beside the VMM's: none.
     [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
 
@@ -43,16 +43,16 @@ private:
     void add_doorbells();
     void write_handover();
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
-    [[nodiscard]] kvm::ConsoleRing& ring(const kvm::Part& part) const;
+    [[nodiscard]] monitored::ConsoleRing& ring(const kvm::Part& part) const;
 
     KvmLayout layout_;
     UserMode user_mode_;
     Mapping memory_;
     Descriptor machine_;
     Descriptor input_; // an irqfd
-    KvmEvents events_;
+    ConsoleEvents events_;
     std::unique_ptr<KvmProcessor> processor_;
-    std::unique_ptr<KvmConsole> console_;
+    std::unique_ptr<MonitoredConsole> console_;
 };
 
 } // namespace previrt

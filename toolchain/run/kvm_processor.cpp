@@ -115,7 +115,7 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
 }
 
-KvmExit KvmProcessor::run() {
+ProcessorEnd KvmProcessor::run() {
     while (!stopped_) {
         if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
             if (errno == EINTR || errno == EAGAIN) {
@@ -126,7 +126,7 @@ KvmExit KvmProcessor::run() {
                     .failure = "KVM_RUN: " + std::generic_category().message(errno) + place()};
         }
         ++exits_[reinterpret_cast<const kvm_run*>(shared_.bytes().data())->exit_reason];
-        if (const std::optional<KvmExit> exit = judge_exit()) {
+        if (const std::optional<ProcessorEnd> exit = judge_exit()) {
             return *exit;
         }
     }
@@ -135,17 +135,17 @@ KvmExit KvmProcessor::run() {
 
 // What the processor cannot do by itself: but for one doorbell, and signals, the VMM asks for nothing of the
 // kind.
-std::optional<KvmExit> KvmProcessor::judge_exit() const {
+std::optional<ProcessorEnd> KvmProcessor::judge_exit() const {
     const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
     const auto failed = [&](const std::string& reason) {
-        return KvmExit{.guest_rang = false, .failure = reason + place()};
+        return ProcessorEnd{.guest_rang = false, .failure = reason + place()};
     };
     switch (shared->exit_reason) {
     case KVM_EXIT_INTR:
         return std::nullopt;
     case KVM_EXIT_MMIO:
         if (shared->mmio.is_write != 0 && shared->mmio.phys_addr == doorbells + doorbell_end) {
-            return KvmExit{.guest_rang = true, .failure = {}};
+            return ProcessorEnd{.guest_rang = true, .failure = {}};
         }
         return failed(std::string(shared->mmio.is_write != 0 ? "a write to" : "a read from") +
                       " physical address " + hex(shared->mmio.phys_addr) + ", where nothing is,");

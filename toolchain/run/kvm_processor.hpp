@@ -5,6 +5,7 @@
 #include "toolchain/host/program.hpp"
 #include "toolchain/run/kvm_stats.hpp"
 #include "toolchain/run/mapping.hpp"
+#include "toolchain/run/processor_end.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -15,12 +16,6 @@
 #include <vector>
 
 namespace previrt {
-
-// How a virtual processor came to its end.
-struct KvmExit {
-    bool guest_rang = false; // the doorbell for it
-    std::string failure;     // empty where it was stopped
-};
 
 // How often KVM_RUN came back, by reason.
 using KvmExits = std::map<std::uint32_t, std::uint64_t>;
@@ -36,7 +31,7 @@ public:
     void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
 
     // Until the guest ends, fails, or is stopped. Throws nothing but what memory lacks.
-    KvmExit run();
+    ProcessorEnd run();
     // From another thread: run() comes back, in `thread` or before it began there.
     void stop(pthread_t thread);
 
@@ -47,7 +42,7 @@ public:
 
 private:
     void set_features(const Descriptor& kvm);
-    [[nodiscard]] std::optional<KvmExit> judge_exit() const;
+    [[nodiscard]] std::optional<ProcessorEnd> judge_exit() const;
     [[nodiscard]] std::string place() const;
 
     Descriptor processor_;

@@ -10,7 +10,7 @@ namespace previrt {
 
 namespace {
 
-RunStatus judge_vmm(const VmmConsole& vmm, const KvmExit& end, const char* place) {
+RunStatus judge_vmm(const VmmConsole& vmm, const ProcessorEnd& end, const char* place) {
     if (guest_ended_itself(vmm) && end.failure.empty()) {
         return guest_ended;
     }
@@ -27,8 +27,8 @@ RunStatus judge_vmm(const VmmConsole& vmm, const KvmExit& end, const char* place
 
 } // namespace
 
-RunStatus judge_monitored_guest(const RunOptions& options, const KvmConsole& console, const KvmEnd& end,
-                                const char* place, const nlohmann::json& counts) {
+RunStatus judge_monitored_guest(const RunOptions& options, const MonitoredConsole& console,
+                                const MonitoredEnd& end, const char* place, const nlohmann::json& counts) {
     const std::optional<RunStatus> decided = judge_guest(options, end.machine);
     const RunStatus status = write_counters(
         options, console.vmm(), decided ? *decided : judge_vmm(console.vmm(), end.processor, place), counts);

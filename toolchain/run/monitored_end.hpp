@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/run/kvm_threads.hpp"
+#include "toolchain/run/monitored_threads.hpp"
 #include "toolchain/run/run.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@ namespace previrt {
 
 // What became of a guest whose monitor this process was, in `place`. Says it, and writes the counters that
 // were asked for, `counts` among them.
-RunStatus judge_monitored_guest(const RunOptions& options, const KvmConsole& console, const KvmEnd& end,
-                                const char* place, const nlohmann::json& counts);
+RunStatus judge_monitored_guest(const RunOptions& options, const MonitoredConsole& console,
+                                const MonitoredEnd& end, const char* place, const nlohmann::json& counts);
 
 } // namespace previrt

@@ -28,10 +28,11 @@ RunStatus run_process(const RunOptions& options) {
                                                                   .initrd = options.initrd,
                                                                   .append = options.append,
                                                                   .memory = options.memory,
-                                                                  .print_counters = !options.stats.empty()})
+                                                                  .print_counters = !options.stats.empty(),
+                                                                  .kernel_address = process::kernel_address})
                                                   .bytes;
     ProcessMachine machine(options.memory, package);
-    const KvmEnd end = machine.run(options);
+    const MonitoredEnd end = machine.run(options);
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
 }
 

@@ -168,11 +168,11 @@ void ProcessMachine::call() const {
 }
 
 // Until one of them has ended: none does so but with the guest.
-KvmExit ProcessMachine::wait() {
+ProcessorEnd ProcessMachine::wait() {
     siginfo_t ended{};
     while (waitid(P_PGID, static_cast<id_t>(first_), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-    KvmExit exit;
+    ProcessorEnd exit;
     if (ended.si_code != CLD_EXITED || ended.si_status != 0) {
         exit.failure = ended.si_code == CLD_EXITED
                            ? "a process ended with status " + std::to_string(ended.si_status)
@@ -190,9 +190,9 @@ void ProcessMachine::end() const {
     }
 }
 
-KvmEnd ProcessMachine::run(const RunOptions& options) {
-    console_ = std::make_unique<KvmConsole>(options, events_, ring(handover_.output), ring(handover_.input),
-                                            [this] { call(); });
+MonitoredEnd ProcessMachine::run(const RunOptions& options) {
+    console_ = std::make_unique<MonitoredConsole>(options, events_, ring(handover_.output),
+                                                  ring(handover_.input), [this] { call(); });
     return run_with_console(
         options, *console_, events_,
         {.run = [&] { return wait(); }, .stop = [&](pthread_t) { kill(-first_, SIGKILL); }});

@@ -3,9 +3,9 @@
 
 #include "backends/process/handover.hpp"
 #include "toolchain/host/program.hpp"
-#include "toolchain/run/kvm_console.hpp"
-#include "toolchain/run/kvm_threads.hpp"
 #include "toolchain/run/mapping.hpp"
+#include "toolchain/run/monitored_console.hpp"
+#include "toolchain/run/monitored_threads.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -23,24 +23,24 @@ public:
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;
 
-    KvmEnd run(const RunOptions& options);
-    [[nodiscard]] const KvmConsole& console() const { return *console_; }
+    MonitoredEnd run(const RunOptions& options);
+    [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
 
 private:
     [[nodiscard]] monitored::ConsoleRing& ring(const monitored::Part& part) const;
     void fill(std::span<const std::uint8_t> package);
     void start();
     void call() const;
-    KvmExit wait();
+    ProcessorEnd wait();
     void end() const;
 
     process::Handover handover_;
     Descriptor file_;
     Mapping memory_; // of the VMM
-    KvmEvents events_;
+    ConsoleEvents events_;
     std::uint64_t event_word_ = 0; // its offset
     pid_t first_ = 0;              // and the group of all
-    std::unique_ptr<KvmConsole> console_;
+    std::unique_ptr<MonitoredConsole> console_;
 };
 
 } // namespace previrt

@@ -159,7 +159,7 @@ protected:
     }
 
     // `what`: see guest.cpp.
-    KvmEnd run(char what, double timeout = 60, std::uint64_t memory = 32 * mib) {
+    MonitoredEnd run(char what, double timeout = 60, std::uint64_t memory = 32 * mib) {
         console_.clear();
         RunOptions options;
         options.timeout = timeout;
@@ -168,14 +168,14 @@ protected:
         return run(what, options, memory);
     }
 
-    KvmEnd run(char what, const RunOptions& options, std::uint64_t memory,
-               UserMode user_mode = UserMode::with_kernel) {
+    MonitoredEnd run(char what, const RunOptions& options, std::uint64_t memory,
+                     UserMode user_mode = UserMode::with_kernel) {
         const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
         KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package,
                            user_mode);
         std::ostringstream description;
         machine.describe(description);
-        KvmEnd end = machine.run(options);
+        MonitoredEnd end = machine.run(options);
         machine.describe_end(description);
         described_ = description.str();
         said_ = machine.console().vmm().end().value_or("");
@@ -194,7 +194,7 @@ private:
 };
 
 TEST_F(KvmGuest, PrintsAndEnds) {
-    const KvmEnd end = run('h');
+    const MonitoredEnd end = run('h');
     EXPECT_EQ(console(), "hello\n");
     EXPECT_EQ(said(), "powered off");
     EXPECT_TRUE(end.processor.guest_rang);
@@ -278,7 +278,7 @@ TEST_F(KvmGuest, EchoesWhatIsTyped) {
 
 TEST_F(KvmGuest, IsEndedInTime) {
     const auto begin = std::chrono::steady_clock::now();
-    const KvmEnd end = run('s', 0.5);
+    const MonitoredEnd end = run('s', 0.5);
     EXPECT_TRUE(end.machine.timed_out);
     EXPECT_FALSE(end.processor.guest_rang);
     EXPECT_EQ(end.processor.failure, "");
@@ -314,7 +314,7 @@ TEST_F(KvmGuest, PanicsAndSilencesAreTold) {
 TEST_F(KvmGuest, ACounterThatLiesIsReadAsAFullRing) {
     run('c');
     EXPECT_TRUE(console().ends_with("\nnonsense is over\n"));
-    EXPECT_LT(console().size(), 3 * sizeof(kvm::ConsoleRing));
+    EXPECT_LT(console().size(), 3 * sizeof(monitored::ConsoleRing));
     EXPECT_EQ(said(), "powered off");
 }
 

@@ -94,7 +94,7 @@ TEST(PrivilegedLayout, ShowsTheLast2MiBToLevel0Alone) {
         }
         EXPECT_FALSE(page->user) << index;
     }
-    EXPECT_GE(2 * page_size, sizeof(kvm::ConsoleRing));
+    EXPECT_GE(2 * page_size, sizeof(monitored::ConsoleRing));
 }
 
 TEST(PrivilegedLayout, MapBeginsWithTheGuestsMemory) {

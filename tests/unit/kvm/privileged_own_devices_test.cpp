@@ -12,7 +12,7 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint32_t room = sizeof(kvm::ConsoleRing::bytes);
+constexpr std::uint32_t room = sizeof(monitored::ConsoleRing::bytes);
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint8_t timer_vector = 0x30;
 constexpr std::uint16_t uart = 0x3f8;
@@ -68,13 +68,13 @@ protected:
     }
 
     // Nothing but bytes and our own counter is written.
-    static void is_whole(const kvm::ConsoleRing& ring) {
+    static void is_whole(const monitored::ConsoleRing& ring) {
         EXPECT_TRUE(std::ranges::all_of(ring.reserved, [](std::uint32_t value) { return value == 0; }));
         EXPECT_TRUE(std::ranges::all_of(ring.reserved2, [](std::uint32_t value) { return value == 0; }));
     }
 
-    kvm::ConsoleRing output{};
-    kvm::ConsoleRing input{};
+    monitored::ConsoleRing output{};
+    monitored::ConsoleRing input{};
     unsigned calls = 0;
     OwnDevices devices{output, input, [this] { ++calls; }};
     std::uint64_t now = second;

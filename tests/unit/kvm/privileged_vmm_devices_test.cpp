@@ -39,7 +39,7 @@ protected:
     }
 
     Mailbox mailbox{};
-    kvm::ConsoleRing input{};
+    monitored::ConsoleRing input{};
     VmmDevices devices{mailbox, input};
 };
 

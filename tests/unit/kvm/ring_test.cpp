@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Our ends of the rings, and what a guest can do to them.
-#include "toolchain/run/kvm_ring.hpp"
+#include "toolchain/run/ring_ends.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -10,15 +10,15 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint32_t room = sizeof(kvm::ConsoleRing::bytes);
+constexpr std::uint32_t room = sizeof(monitored::ConsoleRing::bytes);
 
-void put(kvm::ConsoleRing& ring, const std::string& text) {
+void put(monitored::ConsoleRing& ring, const std::string& text) {
     for (const char character : text) {
         ring.bytes[ring.produced++ % room] = character;
     }
 }
 
-std::string take(kvm::ConsoleRing& ring) {
+std::string take(monitored::ConsoleRing& ring) {
     std::string text;
     while (ring.consumed != ring.produced) {
         text += ring.bytes[ring.consumed++ % room];
@@ -27,7 +27,7 @@ std::string take(kvm::ConsoleRing& ring) {
 }
 
 TEST(KvmRing, ReadsWhatIsThereOnce) {
-    kvm::ConsoleRing ring{};
+    monitored::ConsoleRing ring{};
     RingReader reader(ring);
     EXPECT_EQ(reader.read(), "");
     for (int i = 0; i < 1000; ++i) {
@@ -42,7 +42,7 @@ TEST(KvmRing, ReadsWhatIsThereOnce) {
 }
 
 TEST(KvmRing, WritesWhatThereIsRoomFor) {
-    kvm::ConsoleRing ring{};
+    monitored::ConsoleRing ring{};
     RingWriter writer(ring);
     EXPECT_EQ(writer.write(std::string(room + 7, 'x')), room);
     EXPECT_EQ(writer.write("y"), 0U);
@@ -55,7 +55,7 @@ TEST(KvmRing, WritesWhatThereIsRoomFor) {
 }
 
 TEST(KvmRing, AsksForACallWhereNothingHasCome) {
-    kvm::ConsoleRing ring{};
+    monitored::ConsoleRing ring{};
     RingReader reader(ring);
     EXPECT_EQ(ring.reader_waits, 0U);
     EXPECT_TRUE(reader.wait());
@@ -70,7 +70,7 @@ TEST(KvmRing, AsksForACallWhereNothingHasCome) {
 // Each is read as a ring that is full, and then as an honest one.
 TEST(KvmRing, CountersThatLieGiveNoMoreThanTheRing) {
     for (const std::uint32_t lie : {room + 1, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
-        kvm::ConsoleRing ring{};
+        monitored::ConsoleRing ring{};
         RingReader reader(ring);
         put(ring, "before");
         EXPECT_EQ(reader.read(), "before");
@@ -83,7 +83,7 @@ TEST(KvmRing, CountersThatLieGiveNoMoreThanTheRing) {
 }
 
 TEST(KvmRing, OurOwnCounterIsNotBelievedEither) {
-    kvm::ConsoleRing ring{};
+    monitored::ConsoleRing ring{};
     RingReader reader(ring);
     put(ring, "one");
     EXPECT_EQ(reader.read(), "one");
@@ -91,7 +91,7 @@ TEST(KvmRing, OurOwnCounterIsNotBelievedEither) {
     put(ring, "two");
     EXPECT_EQ(reader.read(), "two");
 
-    kvm::ConsoleRing keys{};
+    monitored::ConsoleRing keys{};
     RingWriter writer(keys);
     EXPECT_EQ(writer.write("abc"), 3U);
     keys.produced = 0xdeadbeef;
@@ -102,7 +102,7 @@ TEST(KvmRing, OurOwnCounterIsNotBelievedEither) {
 
 TEST(KvmRing, AConsumerThatLiesIsWrittenNoMoreThanTheRing) {
     for (const std::uint32_t lie : {1U, room, 0x80000000U, 0xffffffffU}) {
-        kvm::ConsoleRing ring{};
+        monitored::ConsoleRing ring{};
         RingWriter writer(ring);
         ring.consumed = lie; // ahead of us
         EXPECT_EQ(writer.write(std::string(room + 1, 'x')), lie == 0xffffffffU ? room - 1 : 0U);

@@ -31,7 +31,7 @@ public:
 // Before there is a VMM in the guest, or where there is to be none: a model of its own.
 class OwnDevices : public Devices {
 public:
-    OwnDevices(kvm::ConsoleRing& output, kvm::ConsoleRing& input, std::function<void()> output_came);
+    OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input, std::function<void()> output_came);
 
     void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
     void look(std::uint64_t now) override;
@@ -51,15 +51,15 @@ private:
     void give_output();
 
     Pc pc_;
-    kvm::ConsoleRing& output_;
-    kvm::ConsoleRing& input_;
+    monitored::ConsoleRing& output_;
+    monitored::ConsoleRing& input_;
     std::function<void()> output_came_;
 };
 
 // By what the VMM says of its devices. It learns of an interrupt at its next look.
 class VmmDevices : public Devices {
 public:
-    VmmDevices(kvm_privileged::Mailbox& mailbox, kvm::ConsoleRing& input);
+    VmmDevices(kvm_privileged::Mailbox& mailbox, monitored::ConsoleRing& input);
 
     void look(std::uint64_t now) override;
     [[nodiscard]] bool interrupt_requested() const override;
@@ -68,7 +68,7 @@ public:
 
 private:
     kvm_privileged::Mailbox& mailbox_;
-    kvm::ConsoleRing& input_;
+    monitored::ConsoleRing& input_;
     kvm_privileged::Cause cause_ = kvm_privileged::Cause::none;
     std::uint8_t vector_ = 0;
     std::uint64_t last_deadline_ = 0;

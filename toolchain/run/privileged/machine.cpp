@@ -65,11 +65,11 @@ void PrivilegedMachine::write_handover(const KvmTime& time) {
     at<kvm::Handover>(layout_.handover) = handover;
 }
 
-KvmEnd PrivilegedMachine::run(const RunOptions& options) {
+MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
     const KvmTime time = read_kvm_time(processor_->descriptor());
     write_handover(time);
-    auto& output = at<kvm::ConsoleRing>(layout_.output.offset);
-    auto& input = at<kvm::ConsoleRing>(layout_.input.offset);
+    auto& output = at<monitored::ConsoleRing>(layout_.output.offset);
+    auto& input = at<monitored::ConsoleRing>(layout_.input.offset);
     const PrivilegedParts parts{.ram = memory_.bytes().first(layout_.ram_bytes),
                                 .header = header_,
                                 .vmm_root = layout_.physical(layout_.root),
@@ -81,7 +81,7 @@ KvmEnd PrivilegedMachine::run(const RunOptions& options) {
     guest_ = std::make_unique<PrivilegedProcessor>(*processor_, parts, time, layout_.guest_memory, rewrite_,
                                                    [this] { eventfd_write(events_.output.number(), 1); });
     console_ =
-        std::make_unique<KvmConsole>(options, events_, output, input, [this] { guest_->input_came(); });
+        std::make_unique<MonitoredConsole>(options, events_, output, input, [this] { guest_->input_came(); });
     return run_with_console(
         options, *console_, events_,
         {.run =

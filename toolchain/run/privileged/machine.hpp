@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/run/kvm_console.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_layout.hpp"
-#include "toolchain/run/kvm_threads.hpp"
 #include "toolchain/run/mapping.hpp"
+#include "toolchain/run/monitored_console.hpp"
+#include "toolchain/run/monitored_threads.hpp"
 #include "toolchain/run/privileged/processor.hpp"
 #include "toolchain/run/run.hpp"
 
@@ -26,9 +26,9 @@ public:
                       std::span<const std::uint8_t> package, bool rewrite);
 
     // Once: until the guest has ended, or has to be ended.
-    KvmEnd run(const RunOptions& options);
+    MonitoredEnd run(const RunOptions& options);
     // Of run().
-    [[nodiscard]] const KvmConsole& console() const { return *console_; }
+    [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
     // Of the exits, for the file of counters.
     [[nodiscard]] nlohmann::json counts() const;
 
@@ -49,10 +49,10 @@ private:
     bool rewrite_;
     Mapping memory_;
     Descriptor machine_;
-    KvmEvents events_;
+    ConsoleEvents events_;
     std::unique_ptr<VirtualProcessor> processor_;
     std::unique_ptr<PrivilegedProcessor> guest_;
-    std::unique_ptr<KvmConsole> console_;
+    std::unique_ptr<MonitoredConsole> console_;
 };
 
 } // namespace previrt

@@ -57,7 +57,7 @@ void PrivilegedProcessor::fail(const std::string& reason) const {
     throw InputError(reason + processor_.place());
 }
 
-KvmExit PrivilegedProcessor::run(const std::function<void()>& confine) {
+ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
     processor_.let_signal_in(calling_signal());
     alarm_ = std::make_unique<AlarmClock>(calling_signal());
     thread_ = pthread_self();

@@ -25,8 +25,8 @@ struct PrivilegedParts {
     kvm_privileged::Mailbox& mailbox;
     Pc& devices; // where the VMM takes them from
     std::uint64_t devices_physical;
-    kvm::ConsoleRing& output;
-    kvm::ConsoleRing& input;
+    monitored::ConsoleRing& output;
+    monitored::ConsoleRing& input;
 };
 
 // KVM's counts when the guest wrote a code to the port of a power-on self test, by an instruction that is no
@@ -44,7 +44,7 @@ public:
                         std::uint64_t guest_memory, bool rewrite, std::function<void()> output_came);
 
     // Until the guest ends, fails, or is stopped. `confine` is called before the guest's first instruction.
-    KvmExit run(const std::function<void()>& confine);
+    ProcessorEnd run(const std::function<void()>& confine);
     // From another thread.
     void stop(pthread_t thread);
     void input_came();

@@ -17,7 +17,7 @@ std::uint64_t time_after(std::uint64_t time, std::uint64_t nanoseconds) {
 
 } // namespace
 
-VmmDevices::VmmDevices(Mailbox& mailbox, kvm::ConsoleRing& input) : mailbox_(mailbox), input_(input) {}
+VmmDevices::VmmDevices(Mailbox& mailbox, monitored::ConsoleRing& input) : mailbox_(mailbox), input_(input) {}
 
 // The mailbox is the guest's memory: what it names is a vector of the guest's own, or nothing.
 void VmmDevices::look(std::uint64_t now) {

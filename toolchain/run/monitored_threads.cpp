@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "toolchain/run/kvm_threads.hpp"
+#include "toolchain/run/monitored_threads.hpp"
 
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/confinement.hpp"
@@ -48,18 +48,18 @@ Descriptor make_event() {
     return event;
 }
 
-KvmEvents make_events() {
+ConsoleEvents make_events() {
     return {.output = make_event(), .ended = make_event()};
 }
 
 // The guest's memory is touched by two threads, each confined: one runs the processor, one reads what the
 // guest prints. This one only waits for them, as its process may have more to do than this guest.
-KvmEnd run_with_console(const RunOptions& options, KvmConsole& console, const KvmEvents& events,
-                        const ProcessorThread& processor) {
+MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
+                              const ConsoleEvents& events, const ProcessorThread& processor) {
     const Descriptor signals = hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
-    KvmEnd end;
+    MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;
     std::thread processor_thread([&] {

@@ -14,7 +14,7 @@ namespace previrt {
 
 class RingReader {
 public:
-    explicit RingReader(kvm::ConsoleRing& ring) : ring_(ring) {}
+    explicit RingReader(monitored::ConsoleRing& ring) : ring_(ring) {}
 
     // Before it waits for a doorbell: false where something has come already. read() ends it.
     bool wait();
@@ -22,19 +22,19 @@ public:
     std::string read();
 
 private:
-    kvm::ConsoleRing& ring_;
+    monitored::ConsoleRing& ring_;
     std::uint32_t consumed_ = 0;
 };
 
 class RingWriter {
 public:
-    explicit RingWriter(kvm::ConsoleRing& ring) : ring_(ring) {}
+    explicit RingWriter(monitored::ConsoleRing& ring) : ring_(ring) {}
 
     // Gives how much of the text there was room for.
     std::size_t write(std::string_view text);
 
 private:
-    kvm::ConsoleRing& ring_;
+    monitored::ConsoleRing& ring_;
     std::uint32_t produced_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "toolchain/run/kvm_ring.hpp"
+#include "toolchain/run/ring_ends.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,10 +8,10 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint32_t room = sizeof(kvm::ConsoleRing::bytes);
+constexpr std::uint32_t room = sizeof(monitored::ConsoleRing::bytes);
 
 // The other side's accesses are no C++: atomic ones of ours keep each byte read or written once.
-std::atomic_ref<char> byte_at(kvm::ConsoleRing& ring, std::uint32_t counter) {
+std::atomic_ref<char> byte_at(monitored::ConsoleRing& ring, std::uint32_t counter) {
     return std::atomic_ref<char>(ring.bytes[counter % room]);
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "toolchain/host/program.hpp"
-#include "toolchain/run/kvm_ring.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/prompt_wait.hpp"
+#include "toolchain/run/ring_ends.hpp"
 #include "toolchain/run/run.hpp"
 #include "toolchain/run/vmm_console.hpp"
 
@@ -17,17 +17,17 @@
 namespace previrt {
 
 // Events (eventfd) for a console.
-struct KvmEvents {
+struct ConsoleEvents {
     Descriptor output; // the guest's: something is in its ring, or it read what is in ours
     Descriptor ended;  // the processor's: there is no guest any more
 };
 
 // A guest's console, on our standard input and output or wherever the options want it.
-class KvmConsole {
+class MonitoredConsole {
 public:
     // `input_came`: calls the guest to its ring.
-    KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::ConsoleRing& output,
-               kvm::ConsoleRing& input, std::function<void()> input_came);
+    MonitoredConsole(const RunOptions& options, const ConsoleEvents& events, monitored::ConsoleRing& output,
+                     monitored::ConsoleRing& input, std::function<void()> input_came);
 
     // Until the guest has ended, or we have had enough. `terminal`: standard input is one, and raw.
     MachineEnd relay(const Descriptor& ending_signals, bool terminal);
@@ -49,7 +49,7 @@ private:
     void show(std::string_view text);
 
     const RunOptions& options_;
-    const KvmEvents& events_;
+    const ConsoleEvents& events_;
     RingReader output_;
     RingWriter input_;
     std::function<void()> input_came_;

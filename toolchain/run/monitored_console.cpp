@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "toolchain/run/kvm_console.hpp"
+#include "toolchain/run/monitored_console.hpp"
 
 #include "toolchain/image/input_error.hpp"
 
@@ -30,12 +30,13 @@ double seconds(std::chrono::duration<double> duration) {
 
 } // namespace
 
-KvmConsole::KvmConsole(const RunOptions& options, const KvmEvents& events, kvm::ConsoleRing& output,
-                       kvm::ConsoleRing& input, std::function<void()> input_came)
+MonitoredConsole::MonitoredConsole(const RunOptions& options, const ConsoleEvents& events,
+                                   monitored::ConsoleRing& output, monitored::ConsoleRing& input,
+                                   std::function<void()> input_came)
     : options_(options), events_(events), output_(output), input_(input), input_came_(std::move(input_came)),
       input_open_(options.watch_console) {}
 
-MachineEnd KvmConsole::relay(const Descriptor& ending_signals, bool terminal) {
+MachineEnd MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
     terminal_ = terminal;
     begin_ = Clock::now();
     while (!stop_) {
@@ -73,16 +74,16 @@ MachineEnd KvmConsole::relay(const Descriptor& ending_signals, bool terminal) {
     return end_;
 }
 
-bool KvmConsole::wants_keys() {
+bool MonitoredConsole::wants_keys() {
     return input_open_ && keys_.empty() &&
            prompt_wait_.over(Clock::now(), begin_, watch_.in_a_line(), terminal_);
 }
 
-bool KvmConsole::ending() const {
+bool MonitoredConsole::ending() const {
     return !watch_.panic().empty() || vmm_.end().has_value();
 }
 
-int KvmConsole::milliseconds_to_wait() const {
+int MonitoredConsole::milliseconds_to_wait() const {
     double wait = -1; // for ever
     const auto at_most = [&](double limit) { wait = wait < 0 ? limit : std::min(wait, limit); };
     if (options_.timeout > 0) {
@@ -96,7 +97,7 @@ int KvmConsole::milliseconds_to_wait() const {
     return static_cast<int>(std::min(wait * 1000, 1e6));
 }
 
-void KvmConsole::look_at_clock() {
+void MonitoredConsole::look_at_clock() {
     const auto now = Clock::now();
     if (options_.timeout > 0 && seconds(now - begin_) >= options_.timeout) {
         end_.timed_out = true;
@@ -113,7 +114,7 @@ void KvmConsole::look_at_clock() {
     }
 }
 
-void KvmConsole::read_keys() {
+void MonitoredConsole::read_keys() {
     std::array<char, 256> block{};
     const ssize_t got = read(STDIN_FILENO, block.data(), block.size());
     if (got <= 0) {
@@ -128,7 +129,7 @@ void KvmConsole::read_keys() {
     }
 }
 
-void KvmConsole::send_keys() {
+void MonitoredConsole::send_keys() {
     if (keys_.empty()) {
         return;
     }
@@ -139,7 +140,7 @@ void KvmConsole::send_keys() {
     }
 }
 
-void KvmConsole::relay_output() {
+void MonitoredConsole::relay_output() {
     const std::string text = output_.read();
     if (!text.empty()) {
         last_output_at_ = Clock::now();
@@ -147,7 +148,7 @@ void KvmConsole::relay_output() {
     }
 }
 
-void KvmConsole::show(std::string_view text) {
+void MonitoredConsole::show(std::string_view text) {
     if (text.empty()) {
         return;
     }

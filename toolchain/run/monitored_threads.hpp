@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/run/kvm_console.hpp"
-#include "toolchain/run/kvm_processor.hpp"
 #include "toolchain/run/machine.hpp"
+#include "toolchain/run/monitored_console.hpp"
+#include "toolchain/run/processor_end.hpp"
 #include "toolchain/run/run.hpp"
 
 #include <functional>
@@ -11,22 +11,22 @@
 
 namespace previrt {
 
-struct KvmEnd {
+struct MonitoredEnd {
     MachineEnd machine;
-    KvmExit processor;
+    ProcessorEnd processor;
 };
 
 // A thread's work, and how another thread ends it.
 struct ProcessorThread {
-    std::function<KvmExit()> run; // confines itself first
+    std::function<ProcessorEnd()> run; // confines itself first
     std::function<void(pthread_t)> stop;
 };
 
 Descriptor make_event();
-KvmEvents make_events();
+ConsoleEvents make_events();
 
 // Until the guest has ended, or has to be ended.
-KvmEnd run_with_console(const RunOptions& options, KvmConsole& console, const KvmEvents& events,
-                        const ProcessorThread& processor);
+MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
+                              const ConsoleEvents& events, const ProcessorThread& processor);
 
 } // namespace previrt
