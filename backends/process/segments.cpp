@@ -122,12 +122,9 @@ void set_task_switched(bool set) {
     }
 }
 
-// The host has enabled FS and GS base instructions and XSAVE for all its processes.
-void set_extensions(std::uint64_t cr4) {
-    if ((cr4 & cr4_tsd) != 0) {
-        stop_guest("CR4.TSD is not modelled in a process");
-    }
-}
+// The host has enabled FS and GS base instructions and XSAVE for all its processes. TSD would deny the time-stamp
+// counter to the VMM too.
+void set_extensions(std::uint64_t /*cr4*/) {}
 
 // They hold what was written and never compare: what the host reports is a single step.
 void write_debug_register(unsigned number, std::uint64_t value) {

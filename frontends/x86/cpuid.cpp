@@ -77,6 +77,18 @@ const Policy* find_policy(std::uint32_t leaf) {
     return nullptr;
 }
 
+// Of XSAVE, for these components: it ends with the last of them.
+std::uint32_t state_area_bytes(std::uint64_t components) {
+    std::uint32_t end = 576; // x87 and SSE, and the header
+    for (std::uint32_t component = 2; component < 32; ++component) {
+        if (((components >> component) & 1U) != 0) {
+            const backend::CpuidLeaf place = backend::host_cpuid(0xd, component);
+            end = place.eax + place.ebx > end ? place.eax + place.ebx : end;
+        }
+    }
+    return end;
+}
+
 } // namespace
 
 backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
@@ -108,6 +120,8 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 0xd:
         if (subleaf == 0) {
             answer.eax &= static_cast<std::uint32_t>(offered_xcr0_bits());
+            answer.ebx = state_area_bytes(vcpu.xcr0); // the machine may have more in use
+            answer.ecx = state_area_bytes(offered_xcr0_bits());
             answer.edx = 0;
         } else if (subleaf == 1) {
             // XSAVEOPT. The size of what XSAVEC writes holds the host's supervisor states.

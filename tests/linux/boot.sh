@@ -19,8 +19,8 @@ done
 # A kernel that cannot measure its time stamp counter, as under emulation, would not let the vDSO read it.
 khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
 options=(--append "quiet tsc_early_khz=${khz:-1000000} tsc=reliable ${APPEND:-}")
-# KVM's software processor does not look at CR4.TSD (docs/kvm.md).
-[[ $on != kvm && $on != kvm-isolate ]] || options[1]+=" lacks=rdtsc_denial"
+# KVM's software processor does not look at CR4.TSD (docs/kvm.md), and no process has it (docs/process.md).
+[[ $on != kvm && $on != kvm-isolate && $on != process ]] || options[1]+=" lacks=rdtsc_denial"
 cpus=1
 if [ "$on" != bare ]; then
     options+=(--stats "$work/stats.json")

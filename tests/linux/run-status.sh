@@ -33,7 +33,9 @@ expect power-off 0 'System halted' --initrd "$work/poweroff" </dev/null
 expect reboot 0 'Restarting system' --initrd "$work/reboot" </dev/null
 expect panic 1 'the guest failed: Kernel panic - not syncing: sysrq' --initrd "$work/panic" </dev/null
 if [ "$on" != bare ]; then
-    lines=('^previrt-vmm: the guest.s kernel panicked; what it did last:$' '^previrt-vmm:   rip ffffffff8'
+    kernel_begins=ffffffff8
+    [ "$on" != process ] || kernel_begins=000000007
+    lines=('^previrt-vmm: the guest.s kernel panicked; what it did last:$' "^previrt-vmm:   rip $kernel_begins"
         '^Kernel panic - not syncing: sysrq')
     # Under KVM a system call is too quick to be noted, or none of the VMM's business.
     [[ $on != xen* ]] || lines+=('^previrt-vmm:   system call [0-9a-f]* 1$')
@@ -49,7 +51,7 @@ expect keys 0 '^42 is' --initrd "$work/shell" --timeout 60 < <(printf '%s\n' 'ec
 "$previrt" run --on "$on" "$kernel" --append quiet --initrd "$work/shell" </dev/null >"$work/output" 2>&1 &
 process=$!
 machine=
-if [ "$on" != kvm ]; then
+if [ "$on" != kvm ] && [ "$on" != process ]; then
     until machine=$(pgrep -P "$process" qemu); do
         kill -0 "$process"
         sleep 0.2

@@ -149,7 +149,7 @@ TEST(Run, WhatCannotRunIsRefused) {
     };
     refused(directory.path("none"), "No such file");
     refused(directory.write("text", "no kernel"), "text: ");
-    refused("--on process " + directory.path("text"), "--on process: not built yet");
+    refused("--on process " + directory.path("text"), "text: ");
     refused("--memory much " + directory.path("text"), "--memory");
     refused("--timeout 0 " + directory.path("text"), "--timeout");
     ElfBuilder builder(ET_EXEC);
