@@ -163,7 +163,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,
-        "Under KVM, keep the guest's programs from its kernel's memory (elsewhere that is always so)");
+        "Under KVM, keep the guest's programs from its kernel's memory (on Xen that is always so, in a "
+        "process never)");
     command->add_flag(
         "!--no-rewrite", options->rewrite,
         "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "

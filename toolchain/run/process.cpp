@@ -23,6 +23,13 @@ PlaceFinding probe_process() {
 }
 
 RunStatus run_process(const RunOptions& options) {
+    if (options.isolate) {
+        throw InputError(
+            "--isolate: in a process the guest's programs reach what its kernel does; take --on kvm");
+    }
+    if (!options.rewrite) {
+        throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
+    }
     require_process_host();
     const std::vector<std::uint8_t> package = make_guest_package({.kernel = options.kernel,
                                                                   .initrd = options.initrd,

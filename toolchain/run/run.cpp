@@ -60,9 +60,37 @@ constexpr Place xen_domu = {.name = "xen-domu",
                             .probe = probe_xen_domu};
 constexpr std::array places = {&process, &kvm, &nested_kvm, &xen, &xen_domu, &bare};
 
-const Place& place_of(const std::string& name) {
+// From the one that asks least of the machine; the last is the refuge.
+constexpr std::array automatic_places = {&process, &kvm, &bare};
+
+bool works(const Place& place) {
+    try {
+        place.probe();
+        return true;
+    } catch (const InputError&) {
+        return false;
+    }
+}
+
+// What a guest under a VMM cannot have so far.
+bool wants_bare(const RunOptions& options) {
+    return options.cpus != 1 || options.net != "none";
+}
+
+const Place& choose_place(const RunOptions& options) {
+    for (const Place* const place : automatic_places) {
+        const bool fits = !wants_bare(options) && (place != &process || !options.isolate);
+        if (place == &bare || (fits && works(*place))) {
+            return *place;
+        }
+    }
+    return bare;
+}
+
+const Place& place_of(const RunOptions& options) {
+    const std::string& name = options.on;
     if (name == "auto") {
-        return bare;
+        return choose_place(options);
     }
     for (const Place* const place : places) {
         if (name == place->name) {
@@ -134,11 +162,11 @@ std::vector<PlaceReport> probe_places() {
 }
 
 std::string automatic_place() {
-    return place_of("auto").name;
+    return choose_place({}).name;
 }
 
 RunStatus run_guest(const RunOptions& options) {
-    const Place& place = place_of(options.on);
+    const Place& place = place_of(options);
     check(options, place);
     if (options.watch_console) {
         std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel) << ") on "

@@ -50,7 +50,7 @@ struct PlaceReport {
 
 // Tries all of them.
 std::vector<PlaceReport> probe_places();
-// What `auto` stands for.
+// What `auto` stands for, where nothing else is asked for.
 std::string automatic_place();
 
 // Runs a kernel until it ends. Throws InputError for what cannot be run.
