@@ -315,11 +315,14 @@ void start_entries() {
 }
 
 void start_signals() {
-    constexpr std::uint64_t set_death_signal = 1;
+    constexpr std::uint64_t set_death_signal = 1; // of the monitor's death
     constexpr std::uint64_t kill = 9;
     constexpr std::uint64_t set_dispatch = 59;
     constexpr std::uint64_t on = 1;
     call_host(call_prctl, {.first = set_death_signal, .second = kill});
+    if (call_host(call_getppid, {}) != static_cast<std::int64_t>(handover.monitor)) {
+        end_process(); // it has ended before this could tell
+    }
     if (call_host(call_prctl, {.first = set_dispatch,
                                .second = on,
                                .third = address_of(vmm_text_start),

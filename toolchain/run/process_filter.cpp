@@ -68,6 +68,7 @@ std::vector<std::uint8_t> make_process_filter() {
     // Another process, with nothing of ours but this memory.
     allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});
     allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, SIGKILL)});
+    allow(filter, SCMP_SYS(getppid));
     allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_SYSCALL_USER_DISPATCH)});
     allow(filter, SCMP_SYS(timer_create), {equals(0, CLOCK_MONOTONIC)});
     allow(filter, SCMP_SYS(timer_settime), {equals(0, 0)});
