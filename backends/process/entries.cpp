@@ -159,7 +159,8 @@ void take_page_fault() {
     HostAccess access = none;
     access.write = (taken.error_code & fault_write) != 0;
     access.fetch = (taken.error_code & fault_fetch) != 0;
-    if (went_to_alias() || fill_host(shadow_root_of(taken.address), taken.address, access)) {
+    if (went_to_alias() || (access.write && let_kernel_write(taken.address)) ||
+        fill_host(shadow_root_of(taken.address), taken.address, access)) {
         return;
     }
     const std::uint64_t rip = vcpu.registers.rip;

@@ -56,6 +56,15 @@ void unmap(std::uint64_t from, std::uint64_t to) {
     call_host(process::call_munmap, {.first = from, .second = to - from});
 }
 
+bool protect(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection) {
+    ++counters.hypercalls[call_protect];
+    return call_host(process::call_mprotect, {.first = address, .second = bytes, .third = protection}) == 0;
+}
+
+std::uint64_t address_in_ram(std::uint64_t frame) {
+    return ram_address + ((frame - first_guest_frame()) << page_shift);
+}
+
 void empty_users_part() {
     constexpr std::uint64_t first_address = 0x10000;
     unmap(first_address, kernel_address);
@@ -93,12 +102,8 @@ void append(Change* list, unsigned& count, Change change) {
 }
 
 void follow(const Change& change) {
-    if (change.protection != 0) {
-        ++counters.hypercalls[call_protect];
-        if (call_host(process::call_mprotect,
-                      {.first = change.address, .second = change.bytes, .third = change.protection}) == 0) {
-            return;
-        }
+    if (change.protection != 0 && protect(change.address, change.bytes, change.protection)) {
+        return;
     }
     unmap(change.address, change.address + change.bytes);
     forget_user_calls(change.address, change.bytes);
@@ -177,6 +182,14 @@ void start_host_map() {
 std::uint64_t entry_in_force(TableNumber root, std::uint64_t address) {
     const Leaf leaf = find_leaf(root, address);
     return leaf.place == nullptr ? 0 : leaf.effective(*leaf.place);
+}
+
+void let_write(std::uint64_t frame, bool let) {
+    kernel_changes[kernel_change_count++ % most_kernel_changes] = {
+        .address = address_in_ram(frame),
+        .bytes = page_size,
+        .protection = let ? may_read | may_write | may_execute : may_read | may_execute};
+    follow_changes();
 }
 
 void map_copy(std::uint64_t address, std::uint64_t page) {
@@ -296,6 +309,9 @@ void follow_changes() {
     }
     if (kernel_change_count - host.changes_seen > most_kernel_changes) {
         empty_kernels_part();
+        protect(ram_address, handover.guest_memory, may_read | may_write | may_execute);
+        for_each_executed_frame(
+            [](std::uint64_t frame) { protect(address_in_ram(frame), page_size, may_read | may_execute); });
         host.changes_seen = kernel_change_count;
     }
     for (; host.changes_seen != kernel_change_count; ++host.changes_seen) {

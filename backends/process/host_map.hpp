@@ -23,6 +23,8 @@ bool fill_host(backend::TableNumber root, std::uint64_t address, HostAccess acce
 
 // The entry of level 1 that this address has, with the rights of those above it; 0: none.
 std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);
+// Whether the guest's kernel may write to a frame by the map of all RAM.
+void let_write(std::uint64_t frame, bool let);
 // Has one page of the VMM's memory executed there.
 void map_copy(std::uint64_t address, std::uint64_t page);
 

@@ -160,6 +160,7 @@ void unmake_stubs_of(unsigned copy) {
 
 // No process executes it any more.
 void drop(Copy& copy) {
+    let_write(copy.frame, true);
     copy.frame = nowhere;
     outdate_all_hosts();
 }
@@ -233,6 +234,8 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
         std::memcpy(copy->original, page, page_size);
         std::memcpy(copy->page, page, page_size);
         ++copy_count;
+        let_write(frame, false);
+        outdate_all_hosts(); // where it is mapped writable, that is to show
     } else if (!is_current(*copy)) {
         drop(*copy);
         return;
@@ -265,6 +268,24 @@ void follow_mapping(backend::TableNumber root, std::uint64_t address, std::uint6
             drop(copy);
         } else {
             use_copy(copy, root, address + offset);
+        }
+    }
+}
+
+bool let_kernel_write(std::uint64_t address) {
+    Copy* const copy = address - ram_address < handover.guest_memory
+                           ? find_copy(first_guest_frame() + ((address - ram_address) >> page_shift))
+                           : nullptr;
+    if (copy != nullptr) {
+        drop(*copy);
+    }
+    return copy != nullptr;
+}
+
+void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
+    for (const Copy& copy : std::span(copies, copy_count)) {
+        if (copy.frame != nowhere) {
+            action(copy.frame);
         }
     }
 }

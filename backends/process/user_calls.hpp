@@ -30,6 +30,11 @@ void follow_mapping(backend::TableNumber root, std::uint64_t address, std::uint6
 // Of a range that the current process has no more.
 void forget_user_calls(std::uint64_t address, std::uint64_t bytes);
 
+// The guest's kernel writes to RAM, by the map of all of it. True: it could not, and now can.
+bool let_kernel_write(std::uint64_t address);
+// Those that the kernel may not write to: a copy is executed in their place.
+void for_each_executed_frame(void (*action)(std::uint64_t frame));
+
 // Where the guest is, when the processor is in a stub.
 std::uint64_t address_seen(std::uint64_t address);
 // Where the processor has to be, when the guest is to be there.
