@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/linux_kvm.hpp"
+#include "bench/place_bench.hpp"
 
 #include "bench/measured_places.hpp"
 #include "bench/measuring_processor.hpp"
@@ -23,23 +23,68 @@ void say(const std::string& what) {
     std::cerr << "previrt: " << what << '\n';
 }
 
-class KvmBench {
+std::string names_of(std::span<const Column> columns) {
+    std::string names;
+    for (const Column& column : columns) {
+        names += (names.empty() ? "" : ", ") + column.name;
+    }
+    return names;
+}
+
+// The first is what the others are compared with: it is always there.
+std::vector<Column> choose(std::span<const Column> columns, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        if (std::ranges::find(columns, name, &Column::name) == columns.end()) {
+            throw InputError("--columns: '" + name + "' is none of " + names_of(columns));
+        }
+    }
+    std::vector<Column> chosen;
+    for (const Column& column : columns) {
+        if (names.empty() || &column == columns.data() ||
+            std::ranges::find(names, column.name) != names.end()) {
+            chosen.push_back(column);
+        }
+    }
+    return chosen;
+}
+
+// What is known of a column.
+struct Measured {
+    Column column;
+    MeasuredPlace place;
+    PlaceTimes times{}; // of the last run
+    std::vector<double> launches{};
+    std::vector<Samples> operations{}; // in nanoseconds, one a run
+
+    void add(const std::string& operation, double nanoseconds) {
+        auto known = std::ranges::find(operations, operation, &Samples::operation);
+        if (known == operations.end()) {
+            known = operations.insert(known, {.operation = operation, .values = {}});
+        }
+        known->values.push_back(nanoseconds);
+    }
+};
+
+class PlaceBench {
 public:
-    explicit KvmBench(const KvmBenchOptions& options)
-        : options_(options), processor_(options.processor.value_or(last_processor())),
+    PlaceBench(const PlaceBenchOptions& options, std::span<const Column> columns)
+        : options_(options), columns_(choose(columns, options.columns)),
+          processor_(options.processor.value_or(last_processor())),
           files_(make_measured_files(build_measured_kernel(options.kernel, false), directory_.path())) {}
 
     void run() {
-        find_places();
+        for (const Column& column : columns_) {
+            try_column(column,
+                       [&] { measured_.push_back({.column = column, .place = column.find(files_)}); });
+        }
         move_to_processor(processor_);
         for (unsigned run = 1; run <= options_.runs; ++run) {
-            std::erase_if(places_, [&](const Wanted& wanted) {
-                return !try_place(wanted, [&] { measure(wanted.place, run); });
-            });
+            for (auto measured = measured_.begin(); measured != measured_.end();) {
+                const bool works = try_column(measured->column, [&] { measure(*measured, run); });
+                measured = works ? measured + 1 : measured_.erase(measured);
+            }
         }
-        for (const Wanted& wanted : places_) {
-            enter(wanted.place.name);
-        }
+        fill_table();
         print();
         if (!options_.kernel.json.empty()) {
             write_text(options_.kernel.json, json().dump(2) + "\n");
@@ -47,81 +92,50 @@ public:
     }
 
 private:
-    struct Wanted {
-        MeasuredPlace place;
-        bool is_peer;
-    };
-
-    void find_places() {
-        const std::vector<std::string> kvm = {"--on", "kvm"};
-        const std::vector<std::string> isolated = {"--on", "kvm", "--isolate"};
-        places_ = {{.place = native_place(), .is_peer = false},
-                   {.place = previrt_place(files_, "kvm", kvm), .is_peer = false},
-                   {.place = previrt_place(files_, "kvm --isolate", isolated), .is_peer = false}};
-        try {
-            places_.push_back({.place = user_mode_linux_place(files_), .is_peer = true});
-        } catch (const InputError& error) {
-            leave_out("UML", error);
-        }
-        places_.push_back({.place = previrt_place(files_, "QEMU TCG", {"--on", "bare"}), .is_peer = true});
-    }
-
     // False: it is a peer that does not work.
     template <typename Step>
-    bool try_place(const Wanted& wanted, const Step& step) {
+    bool try_column(const Column& column, const Step& step) {
         try {
             step();
             return true;
         } catch (const InputError& error) {
-            if (!wanted.is_peer) {
-                throw;
+            if (!column.is_peer) {
+                throw InputError(column.name + ": " + error.what());
             }
-            leave_out(wanted.place.name, error);
+            left_out_[column.name] = error.what();
+            say(column.name + " is left out: " + error.what());
             return false;
         }
     }
 
-    void leave_out(const std::string& name, const InputError& error) {
-        left_out_[name] = error.what();
-        say(name + " is left out: " + error.what());
-    }
-
     // Places take turns, so that what else the machine does meets all of them.
-    void measure(const MeasuredPlace& place, unsigned run) {
-        say("run " + std::to_string(run) + " of " + std::to_string(options_.runs) + ": " + place.name);
-        const PlaceTimes times = measure_place(place, options_.effort);
-        times_[place.name] = times;
-        const PlaceTimes& host = times_.at(native_place().name);
-        check_ticks(times, host);
-        if (place.launch) {
-            launches_[place.name].push_back(measure_launch(place));
+    void measure(Measured& measured, unsigned run) {
+        say("run " + std::to_string(run) + " of " + std::to_string(options_.runs) + ": " +
+            measured.column.name);
+        measured.times = measure_place(measured.place, options_.effort);
+        const PlaceTimes& host = measured_.front().times;
+        check_ticks(measured.times, host);
+        if (measured.place.launch) {
+            measured.launches.push_back(measure_launch(measured.place));
         }
-        for (const Samples& samples : times.operations) {
-            add(place.name, samples.operation,
-                spread_of(samples.values).median / host.ticks * host.nanoseconds);
+        for (const Samples& samples : measured.times.operations) {
+            measured.add(samples.operation, spread_of(samples.values).median / host.ticks * host.nanoseconds);
         }
     }
 
-    void add(const std::string& place, const std::string& operation, double nanoseconds) {
-        std::vector<Samples>& operations = operations_[place];
-        auto known = std::ranges::find(operations, operation, &Samples::operation);
-        if (known == operations.end()) {
-            known = operations.insert(known, {.operation = operation, .values = {}});
-        }
-        known->values.push_back(nanoseconds);
-    }
-
-    void enter(const std::string& place) {
-        table_.add("launch", place, launches_[place]);
-        for (const Samples& samples : operations_[place]) {
-            table_.add(samples.operation, place, samples.values);
+    void fill_table() {
+        for (const Measured& measured : measured_) {
+            table_.add("launch", measured.column.name, measured.launches);
+            for (const Samples& samples : measured.operations) {
+                table_.add(samples.operation, measured.column.name, samples.values);
+            }
         }
     }
 
     void print() const {
-        for (const Wanted& wanted : places_) {
-            const PlaceTimes& times = times_.at(wanted.place.name);
-            std::printf("%-14s %s; a second by its clock: %.4f s\n", wanted.place.name.c_str(),
+        for (const Measured& measured : measured_) {
+            const PlaceTimes& times = measured.times;
+            std::printf("%-14s %s; a second by its clock: %.4f s\n", measured.column.name.c_str(),
                         times.kernel.c_str(), times.our_nanoseconds / times.nanoseconds);
         }
         for (const auto& [name, reason] : left_out_) {
@@ -137,32 +151,30 @@ private:
                             {"runs", options_.runs},
                             {"left_out", left_out_},
                             {"times", table_.json()}};
-        for (const Wanted& wanted : places_) {
-            const PlaceTimes& times = times_.at(wanted.place.name);
-            json["places"][wanted.place.name] = {{"kernel", times.kernel},
-                                                 {"ticks", times.ticks},
-                                                 {"nanoseconds", times.nanoseconds},
-                                                 {"our_nanoseconds", times.our_nanoseconds}};
+        for (const Measured& measured : measured_) {
+            const PlaceTimes& times = measured.times;
+            json["places"][measured.column.name] = {{"kernel", times.kernel},
+                                                    {"ticks", times.ticks},
+                                                    {"nanoseconds", times.nanoseconds},
+                                                    {"our_nanoseconds", times.our_nanoseconds}};
         }
         return json;
     }
 
-    const KvmBenchOptions& options_;
+    const PlaceBenchOptions& options_;
+    std::vector<Column> columns_;
     TemporaryDirectory directory_;
     unsigned processor_;
     MeasuredFiles files_;
-    std::vector<Wanted> places_;
+    std::vector<Measured> measured_; // the host first
     std::map<std::string, std::string> left_out_;
-    std::map<std::string, PlaceTimes> times_;                // of the last run
-    std::map<std::string, std::vector<Samples>> operations_; // in nanoseconds, one a run
-    std::map<std::string, std::vector<double>> launches_;
     TimeTable table_;
 };
 
 } // namespace
 
-void bench_linux_kvm(const KvmBenchOptions& options) {
-    KvmBench(options).run();
+void bench_places(const PlaceBenchOptions& options, std::span<const Column> columns) {
+    PlaceBench(options, columns).run();
 }
 
 } // namespace previrt
