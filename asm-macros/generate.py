@@ -42,6 +42,9 @@ def load(path):
         kind.setdefault("as", [])
         if kind["pad"] == "nop":
             kind["nop"] = kind["size"] - SHORTEST_NOP_PADDED[name]
+    tags = [constant["tag"] for constant in definition["layout"].values()]
+    if len(set(tags)) != len(tags) or not all(0 < tag < 256 for tag in tags):
+        raise DefinitionError("layout: a tag is taken or out of range")
     return definition
 
 
@@ -83,9 +86,18 @@ def kind_symbols(kinds):
         if "annotates" in kind:
             yield f".set .Lprevirt_kind_{name}, {kind['id']:#x}"
             yield f".set .Lprevirt_size_{name}, {kind['size']}"
+            yield f".set .Lprevirt_shape_{name}, {annotated_shape(name, kind)}"
         if kind["scan"] == "string":
             for mnemonic in kind["as"]:
                 yield f'.set ".Lprevirt_string{mnemonic.partition(":")[0]}", 1'
+
+
+def annotated_shape(name, kind):
+    """The one operand shape of an annotated kind: no macro looks for it."""
+    shapes = {SHAPES[form.split()[0]] for form in kind["llvm"].values()}
+    if len(shapes) != 1:
+        raise DefinitionError(f"{name}: an annotated kind has one operand shape")
+    return shapes.pop()
 
 
 def widths(kind):
@@ -183,7 +195,11 @@ def annotation_header(definition):
     devices = "\n".join(
         f"#define PREVIRT_DEVICE_{name.upper()} {tag}" for name, tag in definition["devices"].items()
     )
-    return (HERE / "annotate.h.in").read_text().replace("@DEVICES@", devices)
+    constants = "\n".join(
+        f"#define PREVIRT_{name.upper()} {constant['tag']}" for name, constant in definition["layout"].items()
+    )
+    text = (HERE / "annotate.h.in").read_text()
+    return text.replace("@DEVICES@", devices).replace("@LAYOUT_CONSTANTS@", constants)
 
 
 # ---- C++ tables
@@ -192,20 +208,28 @@ def annotation_header(definition):
 def encoding(code):
     """One entry of "code" as a C++ initializer of Encoding."""
     tokens = code.split()
+    wide = tokens[0] == "rex.w"
+    if wide:
+        tokens.pop(0)
     mandatory = tokens.pop(0) if tokens[0] in ("66", "f2", "f3") else "00"
     opcode = []
     while tokens and re.fullmatch(r"[0-9a-f]{2}", tokens[0]):
         opcode.append(f"0x{tokens.pop(0)}")
     modrm, extension = "none", -1
+    names_register = tokens[:1] == ["+r"]
+    if names_register:
+        tokens.pop(0)
     if tokens and tokens[0].startswith("/"):
         field = tokens.pop(0)[1:]
         extension = -1 if field == "r" else int(field)
         modrm = {"r": "reg", "m": "mem", "rm": "either"}[tokens.pop(0)]
-    immediate = {"": 0, "ib": 1, "iw": 2}[tokens.pop(0) if tokens else ""]
+    immediate = {"": 0, "ib": 1, "iw": 2, "iq": 8}[tokens.pop(0) if tokens else ""]
     if tokens:
         raise DefinitionError(f"cannot read the encoding {code!r}")
+    wide, names_register = ("true" if flag else "false" for flag in (wide, names_register))
     return (
-        f"{{0x{mandatory}, {len(opcode)}, {{{', '.join(opcode)}}}, ModRm::{modrm}, {extension}, {immediate}}}"
+        f"{{0x{mandatory}, {wide}, {len(opcode)}, {{{', '.join(opcode)}}}, {names_register}, ModRm::{modrm}, "
+        f"{extension}, {immediate}}}"
     )
 
 
@@ -232,6 +256,19 @@ def kind_table(definition):
     return "\n".join(out) + "\n"
 
 
+def layout_table(definition):
+    constants = definition["layout"]
+    out = ["// Generated from asm-macros/site-kinds.toml.", "// NOLINTBEGIN", ""]
+    out.append("enum class LayoutConstant : std::uint8_t {")
+    out += [f"    {name} = {constant['tag']}," for name, constant in constants.items()]
+    out += ["};", "", "inline constexpr LayoutConstantInfo layout_constants[] = {"]
+    for name, constant in constants.items():
+        numbers = ", ".join(f"{constant.get(key, 0):#x}" for key in ("place", "below", "above", "never"))
+        out.append(f'    {{LayoutConstant::{name}, "{name}", {numbers}}},')
+    out += ["};", "// NOLINTEND"]
+    return "\n".join(out) + "\n"
+
+
 def llvm_table(definition):
     out = ["// Generated from asm-macros/site-kinds.toml: {LLVM's name, kind, shape, width, system register}"]
     for name, kind in definition["kinds"].items():
@@ -253,6 +290,7 @@ def main():
         "previrt/sites-previrt-as.inc": f'R"({PREVIRT_AS_PRELUDE})"\n',
         "previrt/annotate.h": annotation_header(definition),
         "previrt/site_kinds.inc": kind_table(definition),
+        "previrt/layout_constants.inc": layout_table(definition),
         "previrt/llvm_opcodes.inc": llvm_table(definition),
     }
     for name, text in files.items():

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/record_check.hpp"
 
+#include "inplace-vmm/encoding.hpp"
+#include "previrt/layout_constants.hpp"
+
 #include <algorithm>
+#include <ranges>
 
 namespace previrt {
 
@@ -16,104 +20,6 @@ constexpr std::uint8_t nop_4[] = {0x0f, 0x1f, 0x40, 0x00};
 // With any other instruction the prefix has no meaning, or makes another instruction of it.
 constexpr bool may_repeat(SiteKind kind) {
     return kind == SiteKind::ins || kind == SiteKind::outs;
-}
-
-struct Prefixes {
-    std::size_t length;
-    bool operand_size;
-    bool lock;
-    std::uint8_t repeat; // 0xf2, 0xf3 or 0
-};
-
-constexpr bool is_segment_override(std::uint8_t byte) {
-    return byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x64 || byte == 0x65;
-}
-
-Prefixes read_prefixes(std::span<const std::uint8_t> instruction) {
-    Prefixes prefixes{};
-    for (; prefixes.length < instruction.size(); ++prefixes.length) {
-        const std::uint8_t byte = instruction[prefixes.length];
-        if (byte == 0x66) {
-            prefixes.operand_size = true;
-        } else if (byte == 0xf2 || byte == 0xf3) {
-            prefixes.repeat = byte;
-        } else if (byte == 0xf0) {
-            prefixes.lock = true;
-        } else if (byte != 0x67 && !is_segment_override(byte)) {
-            break;
-        }
-    }
-    const bool rex = prefixes.length < instruction.size() && (instruction[prefixes.length] & 0xf0) == 0x40;
-    prefixes.length += rex ? 1 : 0;
-    return prefixes;
-}
-
-bool prefixes_match(const Prefixes& prefixes, const Encoding& encoding, bool repeats) {
-    if (encoding.mandatory_prefix == 0x66) {
-        return prefixes.operand_size && prefixes.repeat == 0;
-    }
-    if (encoding.mandatory_prefix != 0) {
-        return prefixes.repeat == encoding.mandatory_prefix;
-    }
-    return (prefixes.repeat != 0) == repeats;
-}
-
-// ModRM, SIB and displacement in 64-bit mode; 0 when they do not fit or are not of the form `encoding` wants.
-std::size_t operand_length(const Encoding& encoding, std::span<const std::uint8_t> rest) {
-    if (rest.empty()) {
-        return 0;
-    }
-    const unsigned mod = rest[0] >> 6U;
-    const unsigned reg = (rest[0] >> 3U) & 7U;
-    const unsigned rm = rest[0] & 7U;
-    if (encoding.extension >= 0 && reg != static_cast<unsigned>(encoding.extension)) {
-        return 0;
-    }
-    if (mod == 3) {
-        return encoding.modrm == ModRm::mem ? 0 : 1;
-    }
-    if (encoding.modrm == ModRm::reg) {
-        return 0;
-    }
-    std::size_t length = 1;
-    unsigned base = rm;
-    if (rm == 4) {
-        if (rest.size() < 2) {
-            return 0;
-        }
-        base = rest[1] & 7U;
-        length = 2;
-    }
-    if (mod == 1) {
-        return length + 1;
-    }
-    const bool no_base = mod == 0 && base == 5;
-    return mod == 2 || no_base ? length + 4 : length;
-}
-
-bool encoding_matches(const Encoding& encoding, bool repeats, std::span<const std::uint8_t> instruction) {
-    const Prefixes prefixes = read_prefixes(instruction);
-    if (!prefixes_match(prefixes, encoding, repeats)) {
-        return false;
-    }
-    std::span<const std::uint8_t> rest = instruction.subspan(prefixes.length);
-    if (rest.size() < encoding.opcode_length) {
-        return false;
-    }
-    const std::span opcode(encoding.opcode, encoding.opcode_length);
-    if (!std::ranges::equal(rest.first(opcode.size()), opcode)) {
-        return false;
-    }
-    rest = rest.subspan(encoding.opcode_length);
-    std::size_t expected = encoding.immediate_bytes;
-    if (encoding.modrm != ModRm::none) {
-        const std::size_t operand = operand_length(encoding, rest);
-        if (operand == 0) {
-            return false;
-        }
-        expected += operand;
-    }
-    return rest.size() == expected;
 }
 
 bool all_are(std::span<const std::uint8_t> bytes, std::uint8_t value) {
@@ -175,6 +81,14 @@ const Text* find_text(std::span<const Text> text, std::uint64_t address, std::ui
     return offset < size && length <= size - offset ? &candidate : nullptr;
 }
 
+RecordFault check_constant(const SiteRecord& record, std::span<const std::uint8_t> instruction) {
+    const LayoutConstantInfo* const constant = find_layout_constant(record.operand);
+    if (constant == nullptr) {
+        return RecordFault::unknown_constant;
+    }
+    return constant->covers(layout_number(instruction)) ? RecordFault::none : RecordFault::distant_number;
+}
+
 RecordFault check_site(const Site& site, std::span<const Text> text) {
     const RecordFault fields = check_fields(site.record);
     if (fields != RecordFault::none) {
@@ -209,6 +123,14 @@ Recognized recognize_instruction(std::span<const std::uint8_t> code) {
     return {nullptr, 0};
 }
 
+std::uint64_t layout_number(std::span<const std::uint8_t> instruction) {
+    std::uint64_t number = 0;
+    for (const std::uint8_t byte : std::views::reverse(instruction.last(sizeof number))) {
+        number = (number << 8U) | byte;
+    }
+    return number;
+}
+
 const char* describe(RecordFault fault) {
     switch (fault) {
     case RecordFault::none:
@@ -231,6 +153,10 @@ const char* describe(RecordFault fault) {
         return "the padding at its site is not the padding of its kind";
     case RecordFault::wrong_instruction:
         return "the bytes at its site are not an instruction of its kind";
+    case RecordFault::unknown_constant:
+        return "its layout constant is unknown";
+    case RecordFault::distant_number:
+        return "the number at its site is not near the place of its layout constant";
     }
     return "unknown fault";
 }
@@ -253,14 +179,17 @@ RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint
         return RecordFault::wrong_padding;
     }
     // On AMD, lock mov %cr0 is an access to CR8.
-    if (read_prefixes(instruction).lock && info.annotates != Annotates::level) {
+    if (has_lock_prefix(instruction) && info.annotates != Annotates::level) {
         return RecordFault::wrong_instruction;
     }
     const bool known =
         std::ranges::any_of(std::span(info.encodings, info.encoding_count), [&](const Encoding& encoding) {
             return encoding_matches(encoding, record.repeats(), instruction);
         });
-    return known ? RecordFault::none : RecordFault::wrong_instruction;
+    if (!known) {
+        return RecordFault::wrong_instruction;
+    }
+    return info.annotates == Annotates::constant ? check_constant(record, instruction) : RecordFault::none;
 }
 
 RecordCheck check_records(std::span<const Site> sites, std::span<const Text> text) {

@@ -33,6 +33,8 @@ enum class RecordFault : std::uint8_t {
     overlapping,
     wrong_padding,
     wrong_instruction,
+    unknown_constant,
+    distant_number,
 };
 
 const char* describe(RecordFault fault);
@@ -51,6 +53,9 @@ struct Recognized {
     std::size_t length;
 };
 Recognized recognize_instruction(std::span<const std::uint8_t> code);
+
+// The number that the instruction of a layout constant loads: its last eight bytes.
+std::uint64_t layout_number(std::span<const std::uint8_t> instruction);
 
 // The bytes of one site, from its first padding byte on.
 RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint8_t> bytes);

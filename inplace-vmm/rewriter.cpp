@@ -4,6 +4,7 @@
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
+#include "previrt/layout_constants.hpp"
 
 #include <cstring>
 #include <optional>
@@ -107,7 +108,29 @@ const void* readable_register(const SiteRecord& record) {
     }
 }
 
-bool emit_inline(Emitter& emit, const SiteRecord& record) {
+// The same movabs, its number as far from `place` as it was from the kernel's own place.
+bool emit_layout_constant(Emitter& emit, const KnownSite& site, std::uint64_t place) {
+    constexpr std::size_t length = 10;
+    const std::span<const std::uint8_t> instruction = site.instruction();
+    const LayoutConstantInfo* const constant = find_layout_constant(site.record.operand);
+    if (constant == nullptr || instruction.size() < length || emit.left() < length) {
+        return false;
+    }
+    for (const std::uint8_t byte :
+         instruction.last(length).first(2)) { // REX, and the opcode with its register
+        emit.byte(byte);
+    }
+    const std::uint64_t number = layout_number(instruction) + (place - constant->place);
+    emit.word(number);
+    emit.word(number >> 32U);
+    return true;
+}
+
+bool emit_inline(Emitter& emit, const KnownSite& site, std::uint64_t target) {
+    const SiteRecord& record = site.record;
+    if (static_cast<SiteKind>(record.kind) == SiteKind::layout_constant) {
+        return emit_layout_constant(emit, site, target);
+    }
     if (static_cast<SiteKind>(record.kind) == SiteKind::cli) {
         if (emit.left() < 8) {
             return false;
@@ -164,7 +187,7 @@ void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement
     const std::size_t room = site.record.site_length();
     Emitter emit(replacement, room);
     Treatment treatment = treat_site(site);
-    if (treatment.way == Way::in_line && !emit_inline(emit, site.record)) {
+    if (treatment.way == Way::in_line && !emit_inline(emit, site, treatment.target)) {
         treatment = {.way = Way::call, .target = backend::general_site_entry()};
         emit = Emitter(replacement, room);
     }

@@ -12,7 +12,7 @@ namespace previrt {
 // What a back-end does with the sites of a kind.
 struct Treatment {
     Way way = Way::native;
-    std::uint64_t target = 0; // of a call or a jump
+    std::uint64_t target = 0; // of a call or a jump; in line, of a layout constant: the place to have it at
 };
 
 // Each back-end has its table.

@@ -52,6 +52,8 @@ Treatment treat_site(const KnownSite& site) {
     case SiteKind::xgetbv:
     case SiteKind::rdfsbase:
     case SiteKind::wrfsbase:
+    // The guest's addresses are where it has them itself.
+    case SiteKind::layout_constant:
     // Of devices that are not there: memory.
     case SiteKind::mmio_read:
     case SiteKind::mmio_write:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The annotation header, from C: each access is one recorded instruction, or the same instruction unrecorded.
+#include "previrt/layout_constants.hpp"
 #include "tests/unit/command.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/image/site_table.hpp"
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <ostream>
+#include <vector>
 
 namespace previrt {
 
@@ -86,6 +88,56 @@ TEST_P(Annotate, ExampleDriver) {
     EXPECT_EQ(kinds[SiteKind::cli], 1);
     EXPECT_EQ(kinds[SiteKind::sti], 1);
     EXPECT_EQ(kinds[SiteKind::pushf], 1);
+}
+
+constexpr const char* layout_source = R"(
+#include <previrt/annotate.h>
+#define USER_END previrt_layout_constant(PREVIRT_USER_END, 0x7ffffffff000UL)
+unsigned long end(void);
+unsigned long end(void) { return USER_END; }
+int is_user(unsigned long, unsigned long);
+int is_user(unsigned long first, unsigned long last) { return first < USER_END && last < USER_END; }
+unsigned long half(void);
+unsigned long half(void) { enum { previrt_plain_layout = 1 }; return USER_END / 2; }
+)";
+
+constexpr const char* layout_assembly = R"(
+#include <previrt/annotate.h>
+	.globl less
+less:	previrt_load_layout_constant(PREVIRT_USER_END, (1 << 47) - 4096 - (7), %rdx)
+	ret
+	.section .note.GNU-stack,"",@progbits
+)";
+
+std::vector<Site> sites_of(const Build& build, const ScratchDirectory& directory, const std::string& source) {
+    const std::string object = directory.path("layout.o");
+    const CommandResult built = run_command(std::string(build.command) + " -c " + source + " -o " + object);
+    EXPECT_EQ(built.status, 0) << built.output;
+    EXPECT_EQ(built.output, "");
+    const KernelFile file = load_kernel_file(object);
+    return read_site_table(file, Places(file.elf));
+}
+
+// Computed once in a function where the compiler optimizes, and a plain number where a constant is wanted.
+TEST_P(Annotate, LayoutConstants) {
+    const ScratchDirectory directory;
+    const auto from_c = sites_of(GetParam(), directory, directory.write("layout.c", layout_source));
+    const auto from_assembly = sites_of(GetParam(), directory, directory.write("load.S", layout_assembly));
+    if (!GetParam().records) {
+        EXPECT_TRUE(from_c.empty() && from_assembly.empty());
+        return;
+    }
+    const bool optimized = std::string(GetParam().name).find("O0") == std::string::npos;
+    EXPECT_EQ(from_c.size(), optimized ? 2U : 3U);
+    EXPECT_EQ(from_assembly.size(), 1U);
+    for (const auto& sites : {from_c, from_assembly}) {
+        for (const Site& site : sites) {
+            EXPECT_EQ(static_cast<SiteKind>(site.record.kind), SiteKind::layout_constant);
+            EXPECT_EQ(site.record.operand, static_cast<std::uint8_t>(LayoutConstant::user_end));
+            EXPECT_EQ(site.record.shape(), Shape::immediate);
+            EXPECT_EQ(site.record.lengths, 10); // no padding
+        }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, Annotate, testing::ValuesIn(builds),

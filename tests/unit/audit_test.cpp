@@ -297,6 +297,79 @@ TEST_F(Audit, ExceptionsExplain) {
     EXPECT_TRUE(audit(file, all).complete());
 }
 
+// One recorded, so that the file is one in which they are annotated.
+std::string with_layout_constants(const std::string& instruction) {
+    return function("f", "\tprevirt_site layout_constant, 8, 1, movabs $0x7fffffffeff9, %rdx\n"
+                         "\tprevirt_site layout_constant, 8, 6, movabs $0xffffffffc0000000, %rcx\n"
+                         "\tprevirt_site layout_constant, 8, 8, movabs $0xffffffffff7ff000, %rcx\n\t" +
+                             instruction + "\n\tret\n");
+}
+
+TEST_F(Audit, UnrecordedLayoutConstantsAreFound) {
+    const std::pair<const char*, const char*> seeded[] = {
+        {"movabs $0x7ffffffff000, %rax", "user_end"},
+        {"movabs $0x7fffffffeffc, %r9", "user_end"},
+        {"mov $0xffffffffc0000000, %rax", "modules"},
+        {"movq $0xffffffffbfffffff, %r8", "modules"},
+        {"push $0xffffffffc0000000", "modules"},
+        {"cmp $0xffffffffff7ff000, %rax", "fixmap_top"},
+        {"cmpq $0xffffffffff5ff000, 8(%rax)", "fixmap_top"},
+        {"movq $0xffffffffff200000, (%rax)", "fixmap_top"},
+        {"mov 0xffffffffff5fd300, %edx", "fixmap_top"},
+        {"xchg %edi, 0xffffffffff5fd310", "fixmap_top"},
+        {"lea 0xffffffffff5fc000, %rax", "fixmap_top"},
+    };
+    for (const auto& [instruction, constant] : seeded) {
+        const AuditReport report = audit_source(with_layout_constants(instruction));
+        ASSERT_EQ(report.unrecorded.size(), 1U) << instruction;
+        EXPECT_EQ(report.unrecorded[0].kind, "layout_constant") << instruction;
+        EXPECT_EQ(report.unrecorded[0].constant, constant) << instruction;
+        EXPECT_EQ(report.unrecorded[0].place.offset, 30U) << instruction;
+    }
+}
+
+TEST_F(Audit, WhatOnlyLooksLikeALayoutConstantIsNoFinding) {
+    for (const char* const instruction : {
+             "and $0xffffffffc0000000, %rax", // PUD_MASK
+             "testq $0xffffffffc0000000, (%rax)",
+             "mov $0xc0000000, %eax", // not sign-extended
+             "cmp $0xc0000000, %eax",
+             "lea -0x40000000(%rax), %rdx",   // a distance
+             "cmp $0xffffffffff600000, %rdi", // the vsyscall page
+             "movabs $0x7fffffffffff, %rax",
+             "movabs $0x800000000000, %rax",
+             "movabs $0xffff888000000000, %rax", // not annotated in this file
+             "mov %gs:0xffffffffff5fd300, %eax",
+             "jmp 1f\n\t.quad 0x7ffffffff000\n1:",
+         }) {
+        EXPECT_TRUE(audit_source(with_layout_constants(instruction)).complete()) << instruction;
+    }
+    EXPECT_TRUE(audit_source(function("f", "\tmovabs $0x7ffffffff000, %rax\n\tret\n")).complete());
+}
+
+TEST_F(Audit, AnUnrecordedLayoutConstantIsNamedWithItsRemedy) {
+    assemble(directory, Assembler::gas, with_layout_constants("movabs $0x7ffffffff000, %rax"));
+    const CommandResult result = run_command(PREVIRT " audit " + directory.path("gas.o"));
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.output.find(".text+0x1e (f+0x1e): 48 b8 00 f0 ff ff ff 7f 00 00: movabsq "
+                                 "$140737488351232, %rax: holds user_end or a number near it, and is not "
+                                 "recorded; annotate it (previrt_layout_constant)"),
+              std::string::npos)
+        << result.output;
+    const std::string list = directory.write("list", "f+0x1e layout_constant the example of a test\n");
+    EXPECT_EQ(run_command(PREVIRT " audit --exceptions " + list + " " + directory.path("gas.o")).status, 0);
+    const auto json =
+        nlohmann::json::parse(run_command(PREVIRT " audit --json " + directory.path("gas.o")).output);
+    EXPECT_EQ(json["unrecorded"][0]["constant"], "user_end");
+    const std::string sites = run_command(PREVIRT " sites " + directory.path("gas.o")).output;
+    EXPECT_NE(sites.find("\nfixmap_top                             1           10         0\n"),
+              std::string::npos)
+        << sites;
+    const auto listed =
+        nlohmann::json::parse(run_command(PREVIRT " sites --json " + directory.path("gas.o")).output);
+    EXPECT_EQ(listed["sites"][1]["constant"], "modules");
+}
+
 TEST_F(Audit, ExceptionListErrorsNameTheLine) {
     for (const char* const text : {"f cli\n", "f\n", "f clx because\n"}) {
         try {

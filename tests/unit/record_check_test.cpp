@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/record_check.hpp"
 
+#include "previrt/layout_constants.hpp"
 #include "tests/unit/make_elf.hpp"
 
 #include <algorithm>
@@ -103,7 +104,7 @@ TEST(RecordCheck, KindsHaveUniqueIdentifiersAndNamesAndAreFound) {
 TEST(RecordCheck, DescriptionsDiffer) {
     std::set<std::string> descriptions;
     unsigned faults = 0;
-    for (; faults <= static_cast<unsigned>(RecordFault::wrong_instruction); ++faults) {
+    for (; faults <= static_cast<unsigned>(RecordFault::distant_number); ++faults) {
         descriptions.insert(describe(static_cast<RecordFault>(faults)));
     }
     EXPECT_EQ(descriptions.size(), faults);
@@ -269,6 +270,77 @@ TEST(RecordCheck, ReadsImmediates) {
               RecordFault::none);
     EXPECT_EQ(check_padded(test_and_clear, {0xf0, 0x48, 0x0f, 0xba, 0x37}, in_memory),
               RecordFault::wrong_instruction);
+}
+
+// ---- layout constants
+
+Buffer load_number(std::uint8_t rex, std::uint8_t opcode, std::uint64_t number) {
+    Buffer bytes{rex, opcode};
+    for (unsigned i = 0; i < sizeof number; ++i) {
+        bytes.push_back(static_cast<std::uint8_t>(number >> (8 * i)));
+    }
+    return bytes;
+}
+
+RecordFault check_constant(std::uint8_t tag, const Buffer& bytes) {
+    const SiteRecord record = make_record(SiteKind::layout_constant, encode_form(Shape::immediate, 8, false),
+                                          tag, 0, static_cast<unsigned>(bytes.size()));
+    return check_site_bytes(record, bytes);
+}
+
+TEST(RecordCheck, LayoutConstantsHaveUniqueTagsAndNamesAndAreFound) {
+    std::set<std::uint8_t> tags;
+    std::set<std::string> names;
+    for (const LayoutConstantInfo& info : layout_constants) {
+        const auto tag = static_cast<std::uint8_t>(info.constant);
+        EXPECT_TRUE(tags.insert(tag).second) << info.name;
+        EXPECT_TRUE(names.insert(info.name).second) << info.name;
+        EXPECT_EQ(find_layout_constant(tag), &info) << info.name;
+        // No number is near two of them.
+        EXPECT_EQ(std::ranges::count_if(layout_constants,
+                                        [&](const LayoutConstantInfo& other) {
+                                            return other.covers(info.place) ||
+                                                   other.covers(info.place - info.below) ||
+                                                   other.covers(info.place + info.above);
+                                        }),
+                  1)
+            << info.name;
+    }
+    EXPECT_EQ(find_layout_constant(0), nullptr);
+    EXPECT_EQ(find_layout_constant(255), nullptr);
+}
+
+TEST(RecordCheck, LayoutConstantsAreLoadedIntoAnyRegister) {
+    for (const LayoutConstantInfo& info : layout_constants) {
+        const auto tag = static_cast<std::uint8_t>(info.constant);
+        for (unsigned low = 0; low < 8; ++low) {
+            const auto opcode = static_cast<std::uint8_t>(0xb8 + low);
+            EXPECT_EQ(check_constant(tag, load_number(0x48, opcode, info.place)), RecordFault::none);
+            EXPECT_EQ(check_constant(tag, load_number(0x49, opcode, info.place)), RecordFault::none);
+        }
+    }
+    const std::uint64_t user_end = 0x7ffffffff000;
+    EXPECT_EQ(check_constant(1, joined({{0x2e, 0x2e}, load_number(0x48, 0xb8, user_end)})),
+              RecordFault::none);
+    EXPECT_EQ(check_constant(1, load_number(0x48, 0xb0, user_end)), RecordFault::wrong_instruction);
+    EXPECT_EQ(check_constant(1, load_number(0x48, 0xc0, user_end)), RecordFault::wrong_instruction);
+    // Four of the eight bytes would be of the next instruction, or two more.
+    EXPECT_EQ(check_constant(1, load_number(0x41, 0xb8, user_end)), RecordFault::wrong_instruction);
+    EXPECT_EQ(check_constant(1, load_number(0x2e, 0xb8, user_end)), RecordFault::wrong_instruction);
+    EXPECT_EQ(check_constant(1, joined({load_number(0x48, 0xb8, user_end), {0x90}})),
+              RecordFault::wrong_instruction);
+}
+
+TEST(RecordCheck, ALayoutConstantIsKnownAndItsNumberIsNear) {
+    constexpr std::uint64_t user_end = 0x7ffffffff000;
+    EXPECT_EQ(check_constant(1, load_number(0x48, 0xb8, user_end - 7)), RecordFault::none);
+    EXPECT_EQ(check_constant(1, load_number(0x48, 0xb8, user_end - 0x1000)), RecordFault::none);
+    for (const std::uint64_t number : {user_end + 1, user_end - 0x1001, std::uint64_t{0}, ~std::uint64_t{0},
+                                       std::uint64_t{0xffff888000000000}}) {
+        EXPECT_EQ(check_constant(1, load_number(0x48, 0xb8, number)), RecordFault::distant_number) << number;
+    }
+    EXPECT_EQ(check_constant(0, load_number(0x48, 0xb8, user_end)), RecordFault::unknown_constant);
+    EXPECT_EQ(check_constant(255, load_number(0x48, 0xb8, user_end)), RecordFault::unknown_constant);
 }
 
 // ---- each fault

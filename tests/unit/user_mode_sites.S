@@ -163,6 +163,7 @@
 	ANNOTATE page_table_write, 8, 1, movq %rbx, (%rdx)
 	ANNOTATE page_table_exchange, 8, 1, xchgq %rax, (%rdx)
 	ANNOTATE page_table_test_and_clear_bit, 8, 1, lock btrq $1, (%rdx)
+	ANNOTATE layout_constant, 8, 1, movabs $0x7ffffffff000, %rbx
 	mov $0, %edx
 	epilogue FUNCTION(annotated)
 

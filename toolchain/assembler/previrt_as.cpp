@@ -39,7 +39,7 @@ constexpr const char* help_text =
     "With gcc or clang: -B DIR, where DIR holds it under the name `as` (clang: -fno-integrated-as as "
     "well).\n";
 
-// .previrt_annotate KIND, WIDTH, LEVEL-OR-DEVICE: of the next instruction.
+// .previrt_annotate KIND, WIDTH, LEVEL-OR-TAG: of the next instruction.
 class AnnotationDirective : public llvm::MCAsmParserExtension {
 public:
     explicit AnnotationDirective(SiteStreamer& streamer) : streamer_(streamer) {}
@@ -65,7 +65,7 @@ private:
                 continue;
             }
             if (operand < 0 || operand > 255) {
-                return Error(location, "previrt_site: level or device tag outside 0..255");
+                return Error(location, "previrt_site: level or tag outside 0..255");
             }
             streamer_.annotate(
                 {info.kind, static_cast<unsigned>(width), static_cast<std::uint8_t>(operand), location});

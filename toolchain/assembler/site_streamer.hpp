@@ -26,7 +26,7 @@ public:
     // Whose words name a place inside a macro best.
     void report_errors_through(llvm::MCAsmParser& parser) { parser_ = &parser; }
 
-    // The next instruction is an annotated memory access (.previrt_annotate).
+    // The next instruction is annotated (.previrt_annotate).
     struct Annotation {
         SiteKind kind;
         unsigned width;

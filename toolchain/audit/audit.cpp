@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace previrt {
 
@@ -51,7 +52,7 @@ void check_record_forms(const KernelFile& file, const std::vector<Site>& sites, 
                        : decoder.classifier().classify_annotated(info.kind, instruction->decoded);
         }
         if (form && info.annotates != Annotates::nothing) {
-            form->operand = record.operand; // level or device: the instruction does not show it
+            form->operand = record.operand; // level or tag: the instruction does not show it
         }
         const SiteForm recorded{info.kind, record.shape(), record.width(), record.operand};
         if (!form || *form != recorded) {
@@ -87,8 +88,13 @@ public:
                 add_unrecorded(instruction);
             }
         }
+        for (const CodeMap::SensitiveInstruction& instruction : map.layout_constants()) {
+            if (is_annotated(sites, instruction.form.operand) && !is_recorded(sites, instruction)) {
+                add_unrecorded(instruction);
+            }
+        }
         for (const std::uint64_t address : map.undecodable()) {
-            add(report_.undecodable, address, "", "", most_bytes_shown);
+            add(report_.undecodable, finding_at(address, most_bytes_shown));
         }
         for (const CodeMap::Range& range : map.doubtful()) {
             report_.doubtful.push_back({places_.at(range.address), range.length});
@@ -112,24 +118,38 @@ private:
                offset + instruction.length == padding + site.record.instruction_length();
     }
 
-    void add_unrecorded(const CodeMap::SensitiveInstruction& instruction) {
-        const std::string kind = find_site_kind(static_cast<std::uint8_t>(instruction.form.kind))->name;
-        const auto bytes = bytes_at(file_.elf, instruction.address, instruction.length);
-        const auto decoded = decoder_.decode(bytes, instruction.address);
-        add(report_.unrecorded, instruction.address,
-            decoded ? decoder_.text(*decoded, instruction.address) : "", kind, instruction.length);
+    // Of what the guest has annotated nothing, nothing is missing.
+    static bool is_annotated(const std::vector<Site>& sites, std::uint8_t constant) {
+        return std::ranges::any_of(sites, [constant](const Site& site) {
+            return static_cast<SiteKind>(site.record.kind) == SiteKind::layout_constant &&
+                   site.record.operand == constant;
+        });
     }
 
-    void add(std::vector<AuditReport::Finding>& findings, std::uint64_t address, const std::string& text,
-             const std::string& kind, std::size_t length) {
-        AuditReport::Finding finding{places_.at(address), hex_bytes(bytes_at(file_.elf, address, length)),
-                                     text, kind, ""};
-        const ExceptionList::Entry* const exception = exceptions_.find(finding.place, kind);
+    [[nodiscard]] AuditReport::Finding finding_at(std::uint64_t address, std::size_t length) const {
+        return {places_.at(address), hex_bytes(bytes_at(file_.elf, address, length)), "", "", "", ""};
+    }
+
+    void add_unrecorded(const CodeMap::SensitiveInstruction& instruction) {
+        AuditReport::Finding finding = finding_at(instruction.address, instruction.length);
+        const auto bytes = bytes_at(file_.elf, instruction.address, instruction.length);
+        if (const auto decoded = decoder_.decode(bytes, instruction.address)) {
+            finding.instruction = decoder_.text(*decoded, instruction.address);
+        }
+        finding.kind = find_site_kind(static_cast<std::uint8_t>(instruction.form.kind))->name;
+        if (instruction.form.kind == SiteKind::layout_constant) {
+            finding.constant = find_layout_constant(instruction.form.operand)->name;
+        }
+        add(report_.unrecorded, std::move(finding));
+    }
+
+    void add(std::vector<AuditReport::Finding>& findings, AuditReport::Finding finding) {
+        const ExceptionList::Entry* const exception = exceptions_.find(finding.place, finding.kind);
         if (exception != nullptr) {
             finding.reason = exception->reason;
-            report_.explained.push_back(finding);
+            report_.explained.push_back(std::move(finding));
         } else {
-            findings.push_back(finding);
+            findings.push_back(std::move(finding));
         }
     }
 

@@ -19,6 +19,7 @@ struct AuditReport {
         std::string bytes;       // in hex
         std::string instruction; // disassembled; empty where the bytes do not decode
         std::string kind;        // likewise
+        std::string constant;    // that it holds, where that is what is unrecorded
         std::string reason;      // of an exception
     };
     struct Doubt {

@@ -26,6 +26,9 @@ nlohmann::json to_json(const std::vector<AuditReport::Finding>& findings) {
             json["kind"] = finding.kind;
             json["instruction"] = finding.instruction;
         }
+        if (!finding.constant.empty()) {
+            json["constant"] = finding.constant;
+        }
         if (!finding.reason.empty()) {
             json["reason"] = finding.reason;
         }
@@ -39,7 +42,15 @@ nlohmann::json to_json(const std::vector<AuditReport::Finding>& findings) {
 void print_text(std::ostream& out, const AuditReport& report, const ExceptionList& exceptions) {
     for (const AuditReport::Finding& finding : report.unrecorded) {
         out << report.file << ": " << finding.place.text() << ": " << finding.bytes << ": "
-            << finding.instruction << ": sensitive (" << finding.kind << ") and not recorded\n";
+            << finding.instruction << ": ";
+        if (finding.constant.empty()) {
+            out << "sensitive (" << finding.kind << ") and not recorded\n";
+        } else {
+            out << "holds " << finding.constant
+                << " or a number near it, and is not recorded; annotate it (previrt_layout_constant), or say "
+                   "in "
+                   "the exceptions why it may stay\n";
+        }
     }
     for (const AuditReport::Finding& finding : report.undecodable) {
         out << report.file << ": " << finding.place.text() << ": " << finding.bytes

@@ -248,10 +248,7 @@ void CodeMap::follow_overlapping(Area& area, std::uint64_t address) {
             undecodable_.push_back(address);
             return;
         }
-        ++instruction_count_;
-        if (instruction->sensitive) {
-            sensitive_.push_back({address, instruction->length, *instruction->sensitive});
-        }
+        note(*instruction, address);
         bool leaves_file = false;
         if (const auto target = branch_target(*instruction, address, leaves_file)) {
             roots_[certain].push_back(*target);
@@ -323,13 +320,22 @@ void CodeMap::release(const Step& step) {
     std::fill_n(byte_at(step.address), step.instruction.length, Byte::unknown);
 }
 
+void CodeMap::note(const Instruction& instruction, std::uint64_t address) {
+    ++instruction_count_;
+    if (instruction.sensitive) {
+        sensitive_.push_back({address, instruction.length, *instruction.sensitive});
+    }
+    if (const LayoutConstantInfo* const constant = decoder_.layout_constant(instruction)) {
+        const SiteForm form{SiteKind::layout_constant, Shape::immediate, sizeof(std::uint64_t),
+                            static_cast<std::uint8_t>(constant->constant)};
+        layout_constants_.push_back({address, instruction.length, form});
+    }
+}
+
 void CodeMap::commit(const Step& step, bool sure) {
     const Instruction& instruction = step.instruction;
     const std::uint64_t next = step.address + instruction.length;
-    ++instruction_count_;
-    if (instruction.sensitive) {
-        sensitive_.push_back({step.address, instruction.length, *instruction.sensitive});
-    }
+    note(instruction, step.address);
     if (instruction.reference) {
         roots_[address_taken].push_back(*instruction.reference);
     }
@@ -470,6 +476,7 @@ std::size_t CodeMap::skip_jump_table(Area& area, std::size_t begin, std::size_t 
 
 void CodeMap::summarise() {
     std::ranges::sort(sensitive_, {}, &SensitiveInstruction::address);
+    std::ranges::sort(layout_constants_, {}, &SensitiveInstruction::address);
     std::ranges::sort(undecodable_);
     const auto repeated = std::ranges::unique(undecodable_);
     undecodable_.erase(repeated.begin(), repeated.end());

@@ -41,6 +41,10 @@ public:
     [[nodiscard]] const std::vector<SensitiveInstruction>& sensitive() const {
         return sensitive_;
     } // by address
+    // Instructions that hold a layout constant, recorded or not; by address.
+    [[nodiscard]] const std::vector<SensitiveInstruction>& layout_constants() const {
+        return layout_constants_;
+    }
     // Reached as code for sure, yet no instruction that the decoder knows.
     [[nodiscard]] const std::vector<std::uint64_t>& undecodable() const { return undecodable_; }
     // Neither code nor known to be data, in which some offset holds a sensitive instruction.
@@ -84,6 +88,7 @@ private:
     void claim(const Step& step);
     void release(const Step& step);
     void commit(const Step& step, bool sure);
+    void note(const Instruction& instruction, std::uint64_t address);
     void explore_gap(Area& area, std::size_t begin, std::size_t end);
     std::size_t skip_jump_table(Area& area, std::size_t begin, std::size_t end);
     void summarise();
@@ -94,6 +99,7 @@ private:
     std::vector<Area> areas_; // by address
     std::deque<std::uint64_t> roots_[evidence_count];
     std::vector<SensitiveInstruction> sensitive_;
+    std::vector<SensitiveInstruction> layout_constants_;
     std::vector<std::uint64_t> undecodable_;
     std::set<std::uint64_t> overlapping_; // already followed
     std::vector<Range> doubtful_;

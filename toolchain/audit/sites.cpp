@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/audit/sites.hpp"
 
+#include "previrt/layout_constants.hpp"
 #include "toolchain/image/site_table.hpp"
 
 #include <algorithm>
@@ -38,10 +39,14 @@ void print_row(std::ostream& out, const std::string& name, const Tally& tally, c
 void print_sites_text(std::ostream& out, const KernelFile& file) {
     const std::vector<Site> sites = read_site_table(file, Places(file.elf));
     std::map<std::uint8_t, Tally> tallies;
+    std::map<std::uint8_t, Tally> constants;
     Tally total;
     for (const Site& site : sites) {
         tallies[site.record.kind].add(site.record);
         total.add(site.record);
+        if (static_cast<SiteKind>(site.record.kind) == SiteKind::layout_constant) {
+            constants[site.record.operand].add(site.record);
+        }
     }
     out << file.path << ": " << sites.size() << " sites";
     if (file.packed) {
@@ -53,6 +58,12 @@ void print_sites_text(std::ostream& out, const KernelFile& file) {
         print_row(out, info.name, tally, info.silent ? "   does not fault at CPL 3" : "");
     }
     print_row(out, "all", total, "   bytes");
+    if (!constants.empty()) {
+        out << "\nof layout_constant\n";
+    }
+    for (const auto& [constant, tally] : constants) {
+        print_row(out, find_layout_constant(constant)->name, tally, "");
+    }
 }
 
 void print_sites_json(std::ostream& out, const KernelFile& file) {
@@ -72,6 +83,9 @@ void print_sites_json(std::ostream& out, const KernelFile& file) {
                             {"operand", record.operand},
                             {"instruction_length", record.instruction_length()},
                             {"padding_length", record.padding_length()}};
+        if (info.annotates == Annotates::constant) {
+            json["constant"] = find_layout_constant(record.operand)->name;
+        }
         if (place.symbol) {
             json["symbol"] = *place.symbol;
             json["symbol_offset"] = place.symbol_offset;

@@ -168,7 +168,7 @@ private:
         arguments.insert(arguments.end(), compiler_.make_variables.begin(), compiler_.make_variables.end());
         if (!options_.plain) {
             arguments.push_back("KCFLAGS=" + compiler_.flags);
-            arguments.push_back("KAFLAGS=" + compiler_.assembler_flags);
+            arguments.push_back("KAFLAGS=" + compiler_.flags);
         }
         return program;
     }

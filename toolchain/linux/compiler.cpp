@@ -38,14 +38,12 @@ Compiler find_compiler(const std::string& name) {
         program = "gcc-12";
         compiler.macros = definitions + "/previrt/sites-gas.s";
         compiler.make_variables = {"CC=gcc-12", "HOSTCC=gcc-12"};
-        compiler.assembler_flags = "-Wa," + compiler.macros;
-        compiler.flags = "-DPREVIRT_SITES " + compiler.assembler_flags;
+        compiler.flags = "-DPREVIRT_SITES -Wa," + compiler.macros;
     } else {
         program = "clang-19";
         compiler.macros = definitions + "/previrt/sites-clang.s";
         compiler.make_variables = {"LLVM=-19"};
         compiler.flags = "-I" + definitions + " -include previrt/sites-clang.h";
-        compiler.assembler_flags = compiler.flags;
     }
     require_libelf(program);
     const ProgramOutput version =

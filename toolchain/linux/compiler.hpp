@@ -9,8 +9,7 @@ namespace previrt {
 // How a compiler is told to compile, and to record.
 struct Compiler {
     std::vector<std::string> make_variables;
-    std::string flags; // of C, when recording
-    std::string assembler_flags;
+    std::string flags; // of C and assembler source, when recording
     std::string identity;
     std::string macros; // the file that it reads
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/llvm/instruction_decoder.hpp"
 
+#include <algorithm>
 #include <llvm/Support/raw_ostream.h>
 #include <string_view>
 
@@ -26,6 +27,21 @@ bool has_repeat_prefix(std::span<const std::uint8_t> instruction) {
         }
     }
     return false;
+}
+
+constexpr unsigned memory_operands = 5; // base, scale, index, displacement, segment
+
+bool combines_bits(std::string_view name) {
+    return name.starts_with("AND") || name.starts_with("OR") || name.starts_with("XOR") ||
+           name.starts_with("TEST");
+}
+
+const LayoutConstantInfo* constant_that_covers(std::int64_t number) {
+    const auto* const found =
+        std::ranges::find_if(layout_constants, [number](const LayoutConstantInfo& constant) {
+            return constant.covers(static_cast<std::uint64_t>(number));
+        });
+    return found == std::end(layout_constants) ? nullptr : found;
 }
 
 } // namespace
@@ -81,6 +97,32 @@ std::optional<Instruction> InstructionDecoder::decode(std::span<const std::uint8
         }
     }
     return instruction;
+}
+
+const LayoutConstantInfo* InstructionDecoder::layout_constant(const Instruction& instruction) const {
+    const llvm::MCInst& decoded = instruction.decoded;
+    const llvm::MCInstrDesc& description = target_.instructions->get(decoded.getOpcode());
+    const std::string_view name = target_.instructions->getName(decoded.getOpcode());
+    const bool has_number = name.find("64") != std::string_view::npos && !combines_bits(name) &&
+                            !description.isBranch() && !description.isCall();
+    for (unsigned i = 0; i < decoded.getNumOperands(); ++i) {
+        // LLVM does not call it memory that lea computes the address of.
+        const bool is_memory = i + memory_operands <= decoded.getNumOperands() &&
+                               i < description.operands().size() && decoded.getOperand(i).isReg() &&
+                               (description.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY ||
+                                (name.starts_with("LEA") && i == 1));
+        const llvm::MCOperand& operand = decoded.getOperand(is_memory ? i + 3 : i);
+        const bool is_absolute = is_memory && decoded.getOperand(i).getReg() == 0 &&
+                                 decoded.getOperand(i + 2).getReg() == 0 &&
+                                 decoded.getOperand(i + 4).getReg() == 0;
+        if (operand.isImm() && (is_memory ? is_absolute : has_number)) {
+            if (const LayoutConstantInfo* const constant = constant_that_covers(operand.getImm())) {
+                return constant;
+            }
+        }
+        i += is_memory ? memory_operands - 1 : 0;
+    }
+    return nullptr;
 }
 
 Flow InstructionDecoder::flow_of(const llvm::MCInst& instruction) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "previrt/layout_constants.hpp"
 #include "toolchain/llvm/site_classifier.hpp"
 
 #include <cstdint>
@@ -44,6 +45,9 @@ public:
     // Nothing when the bytes are no instruction.
     [[nodiscard]] std::optional<Instruction> decode(std::span<const std::uint8_t> bytes,
                                                     std::uint64_t address) const;
+
+    // What the instruction holds as a 64-bit number or as an address; nullptr: none. A mask is neither.
+    [[nodiscard]] const LayoutConstantInfo* layout_constant(const Instruction& instruction) const;
 
     [[nodiscard]] const SiteClassifier& classifier() const { return classifier_; }
     [[nodiscard]] std::string text(const Instruction& instruction, std::uint64_t address) const;

@@ -12,15 +12,17 @@ enum class Padding : std::uint8_t {
 };
 
 // What the operand byte of an annotated instruction means; of a table nothing.
-enum class Annotates : std::uint8_t { nothing, level, device, table };
+enum class Annotates : std::uint8_t { nothing, level, device, table, constant };
 
 enum class ModRm : std::uint8_t { none, reg, mem, either };
 
 // One way a kind is encoded, without operand-size and address-size prefixes and REX.
 struct Encoding {
     std::uint8_t mandatory_prefix; // 0x66, 0xf2, 0xf3, or 0
+    bool wide;                     // REX.W is part of it
     std::uint8_t opcode_length;
     std::uint8_t opcode[5];
+    bool names_register; // the low three bits of the last byte of the opcode
     ModRm modrm;
     std::int8_t extension; // ModRM.reg when it is part of the opcode, else -1
     std::uint8_t immediate_bytes;

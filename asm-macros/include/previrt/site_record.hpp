@@ -21,7 +21,7 @@ struct SiteRecord {
     std::uint8_t kind; // SiteKind
     std::uint8_t form; // bits 0-2 Shape, 3-5 operand width (1..4 for 1, 2, 4, 8 bytes), 6 rep, 7 zero
     std::uint8_t
-        operand; // system << 4 | general register; destination << 4 | source; annotation: level or device
+        operand; // system << 4 | general register; destination << 4 | source; annotation: level or tag
     std::uint8_t lengths; // padding << 4 | instruction, in bytes
 
     [[nodiscard]] constexpr Shape shape() const { return static_cast<Shape>(form & 7); }

@@ -4,10 +4,12 @@
 #include "inplace-vmm/rewriter.hpp"
 
 #include "inplace-vmm/vcpu.hpp"
+#include "previrt/layout_constants.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/llvm_oracle.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace previrt {
@@ -219,6 +221,47 @@ TEST_F(Rewriter, CodeAndStackSegmentAreLoadedFromTheVcpu) {
     EXPECT_EQ(load(1, 0, Shape::registers, 2)->name, "CALL64pcrel32");
     EXPECT_EQ(load(1, 0, Shape::memory, 2)->name, "CALL64pcrel32");
     EXPECT_EQ(load(3, 0, Shape::registers, 4)->name, "CALL64pcrel32");
+}
+
+// movabs of a number into a register, with CS prefixes in front.
+KnownSite load_of(const LayoutConstantInfo& constant, std::uint64_t number, unsigned general,
+                  unsigned prefixes) {
+    KnownSite site{.address = site_address,
+                   .record = {.site = 0,
+                              .kind = static_cast<std::uint8_t>(SiteKind::layout_constant),
+                              .form = encode_form(Shape::immediate, 8, false),
+                              .operand = static_cast<std::uint8_t>(constant.constant),
+                              .lengths = static_cast<std::uint8_t>(prefixes << 4U | 10U)},
+                   .bytes = {}};
+    std::fill_n(site.bytes, prefixes, std::uint8_t{0x2e});
+    std::uint8_t* const code = site.bytes + prefixes;
+    code[0] = general >= 8 ? 0x49 : 0x48;
+    code[1] = static_cast<std::uint8_t>(0xb8U + (general & 7U));
+    std::memcpy(code + 2, &number, sizeof number);
+    return site;
+}
+
+TEST_F(Rewriter, LayoutConstantsMoveAsFarAsTheirPlace) {
+    constexpr std::uint64_t place = 0x400000000000;
+    Treatment& treatment = fake::treatments[static_cast<std::uint8_t>(SiteKind::layout_constant)];
+    treatment = {.way = Way::in_line, .target = place};
+    for (const LayoutConstantInfo& constant : layout_constants) {
+        for (const std::uint64_t offset : {std::uint64_t{0}, 0 - std::uint64_t{8}, std::uint64_t{0x1000}}) {
+            for (unsigned general = 0; general < 16; ++general) {
+                for (const Placement placement : {Placement::fixed, Placement::copied}) {
+                    SCOPED_TRACE(testing::Message() << constant.name << " to register " << general);
+                    const KnownSite site = load_of(constant, constant.place + offset, general, general % 6);
+                    const auto found = decode(rewrite(site, placement));
+                    ASSERT_TRUE(found);
+                    EXPECT_EQ(found->name, "MOV64ri");
+                    EXPECT_EQ(found->first_register, general);
+                    EXPECT_EQ(static_cast<std::uint64_t>(*found->immediate), place + offset);
+                }
+            }
+        }
+    }
+    treatment = {};
+    EXPECT_FALSE(decode(rewrite(load_of(layout_constants[0], 0, 0, 0), Placement::fixed)));
 }
 
 } // namespace
