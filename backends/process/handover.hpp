@@ -30,6 +30,7 @@ struct Handover {
     Part input;
     Part filter;           // instructions of a seccomp filter
     std::uint64_t monitor; // its process
+    std::uint64_t rewrites_user_calls;
     monitored::ClockStart clock;
 };
 

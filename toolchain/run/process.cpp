@@ -38,7 +38,7 @@ RunStatus run_process(const RunOptions& options) {
                                                                   .print_counters = !options.stats.empty(),
                                                                   .kernel_address = process::kernel_address})
                                                   .bytes;
-    ProcessMachine machine(options.memory, package);
+    ProcessMachine machine(options, package);
     const MonitoredEnd end = machine.run(options);
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
 }

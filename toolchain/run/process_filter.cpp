@@ -62,7 +62,9 @@ std::vector<std::uint8_t> make_process_filter() {
         throw InputError("no memory for a seccomp filter");
     }
     // The guest's memory, anywhere in the process.
-    allow(filter, SCMP_SYS(mmap), {equals(3, MAP_SHARED | MAP_FIXED), equals(4, memory_descriptor)});
+    for (const std::uint64_t flags : {MAP_SHARED | MAP_FIXED, MAP_SHARED | MAP_FIXED | MAP_POPULATE}) {
+        allow(filter, SCMP_SYS(mmap), {equals(3, flags), equals(4, memory_descriptor)});
+    }
     allow(filter, SCMP_SYS(munmap));
     allow(filter, SCMP_SYS(mprotect));
     // Another process, with nothing of ours but this memory.

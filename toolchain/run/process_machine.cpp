@@ -79,11 +79,12 @@ Descriptor make_file(std::uint64_t bytes) {
 
 } // namespace
 
-ProcessMachine::ProcessMachine(std::uint64_t guest_memory, std::span<const std::uint8_t> package)
-    : handover_(lay_out(guest_memory, package.size(), make_process_filter().size())),
+ProcessMachine::ProcessMachine(const RunOptions& options, std::span<const std::uint8_t> package)
+    : handover_(lay_out(options.memory, package.size(), make_process_filter().size())),
       file_(make_file(handover_.vmm_bytes + handover_.guest_memory)),
       memory_(Mapping::of_descriptor(file_, handover_.vmm_bytes)), events_(make_events()) {
-    if (guest_memory > most_ram) {
+    handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
+    if (options.memory > most_ram) {
         throw InputError("--memory: in a process a guest has 512 GiB at most");
     }
     fill(package);

@@ -18,7 +18,7 @@ namespace previrt {
 class ProcessMachine {
 public:
     // Throws InputError for what this machine does not give.
-    ProcessMachine(std::uint64_t guest_memory, std::span<const std::uint8_t> package);
+    ProcessMachine(const RunOptions& options, std::span<const std::uint8_t> package);
     ~ProcessMachine();
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;
