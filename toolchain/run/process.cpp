@@ -4,22 +4,32 @@
 #include "backends/process/layout.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
+#include "toolchain/pack/vmm_image.hpp"
 #include "toolchain/run/monitored_end.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_host.hpp"
 #include "toolchain/run/process_machine.hpp"
 
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 namespace previrt {
 
+namespace {
+
+ProcessImage read_image() {
+    return read_process_image("previrt-process", read_vmm_image(Hypervisor::process));
+}
+
+} // namespace
+
 PlaceFinding probe_process() {
     require_process_host();
     make_process_filter();
+    read_image();
     return {.found = "Syscall User Dispatch and FSGSBASE are there",
-            .isolation =
-                "seccomp keeps the host from the guest; nothing keeps the guest's kernel and the VMM from "
-                "the guest's programs"};
+            .isolation = "between guest and host: " + describe(find_process_layers()) +
+                         "; nothing keeps the guest's kernel and the VMM from the guest's programs"};
 }
 
 RunStatus run_process(const RunOptions& options) {
@@ -31,14 +41,17 @@ RunStatus run_process(const RunOptions& options) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }
     require_process_host();
-    const std::vector<std::uint8_t> package = make_guest_package({.kernel = options.kernel,
-                                                                  .initrd = options.initrd,
-                                                                  .append = options.append,
-                                                                  .memory = options.memory,
-                                                                  .print_counters = !options.stats.empty(),
-                                                                  .kernel_address = process::kernel_address})
-                                                  .bytes;
-    ProcessMachine machine(options, package);
+    ProcessMachine machine(options, read_image(),
+                           make_guest_package({.kernel = options.kernel,
+                                               .initrd = options.initrd,
+                                               .append = options.append,
+                                               .memory = options.memory,
+                                               .print_counters = !options.stats.empty(),
+                                               .kernel_address = process::kernel_address})
+                               .bytes);
+    if (options.verbose) {
+        machine.describe(std::cerr);
+    }
     const MonitoredEnd end = machine.run(options);
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
 }
