@@ -264,7 +264,8 @@ def layout_table(definition):
     out += ["};", "", "inline constexpr LayoutConstantInfo layout_constants[] = {"]
     for name, constant in constants.items():
         numbers = ", ".join(f"{constant.get(key, 0):#x}" for key in ("place", "below", "above", "never"))
-        out.append(f'    {{LayoutConstant::{name}, "{name}", {numbers}}},')
+        mask = "true" if constant.get("mask", False) else "false"
+        out.append(f'    {{LayoutConstant::{name}, "{name}", {numbers}, {mask}}},')
     out += ["};", "// NOLINTEND"]
     return "\n".join(out) + "\n"
 

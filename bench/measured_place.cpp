@@ -77,8 +77,8 @@ private:
     std::optional<Nanoseconds> begin_;
 };
 
-[[noreturn]] void fail(const MeasuredPlace& place, const TimedEnd& end) {
-    throw InputError(place.name + ": " +
+[[noreturn]] void fail(const TimedEnd& end) {
+    throw InputError("it " +
                      (end.timed_out ? "took too long" : "ended with status " + std::to_string(end.status)) +
                      "; its last lines:\n" + end.last_lines);
 }
@@ -93,7 +93,7 @@ PlaceTimes measure_place(const MeasuredPlace& place, const Effort& effort) {
     const TimedEnd end = run_timed(program, measures_within,
                                    [&](std::string_view line, Nanoseconds now) { reader.read(line, now); });
     if (!reader.is_complete(effort.samples)) { // its status counts no more: UML may abort once it has halted
-        fail(place, end);
+        fail(end);
     }
     return reader.times();
 }
@@ -115,7 +115,7 @@ double measure_launch(const MeasuredPlace& place) {
             }
         });
     if (!launched) {
-        fail(place, end);
+        fail(end);
     }
     return static_cast<double>(launched->count());
 }

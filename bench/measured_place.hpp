@@ -14,7 +14,6 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 // Where the operations are measured.
 struct MeasuredPlace {
-    std::string name;
     // What runs bench/guest/time.c there, with these in its environment.
     std::function<Program(const Settings& settings)> measure;
     // What boots until bench/guest/launch.c; empty: there is nothing to boot.
@@ -39,9 +38,9 @@ struct Effort {
     unsigned sample_microseconds = 10000; // at least
 };
 
-// Throws InputError with the reason where that does not work.
+// Each throws InputError with the reason where that does not work.
 PlaceTimes measure_place(const MeasuredPlace& place, const Effort& effort);
-// Throws InputError where the time stamp counter, by our clock, does not run as the host's.
+// The time stamp counter, by our clock, has to run as the host's.
 void check_ticks(const PlaceTimes& times, const PlaceTimes& host);
 // From the start of the program to the first words of the first process, in nanoseconds.
 double measure_launch(const MeasuredPlace& place);

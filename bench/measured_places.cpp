@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/measured_places.hpp"
 
+#include "bench/gvisor.hpp"
 #include "bench/user_mode_linux.hpp"
 #include "toolchain/host/tree.hpp"
 #include "toolchain/userland/initrd.hpp"
@@ -31,28 +32,16 @@ Program previrt_run(const std::string& kernel, const std::string& initrd,
     return program;
 }
 
-} // namespace
-
-MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory) {
-    return {.kernel = kernel,
-            .measuring_initrd = make_initrd("times", {{"/run-me", PREVIRT_TIMES}}),
-            .launching_initrd = make_initrd("launch", {{"/init", PREVIRT_LAUNCH}}),
-            .directory = directory};
-}
-
 MeasuredPlace native_place() {
-    return {.name = "native",
-            .measure =
+    return {.measure =
                 [](const Settings& settings) {
                     return Program{.arguments = {PREVIRT_TIMES}, .directory = {}, .environment = settings};
                 },
             .launch = {}};
 }
 
-MeasuredPlace previrt_place(const MeasuredFiles& files, const std::string& name,
-                            const std::vector<std::string>& options) {
-    return {.name = name,
-            .measure =
+MeasuredPlace previrt_place(const MeasuredFiles& files, const std::vector<std::string>& options) {
+    return {.measure =
                 [files, options](const Settings& settings) {
                     return previrt_run(files.kernel, files.measuring_initrd, options, settings);
                 },
@@ -62,8 +51,7 @@ MeasuredPlace previrt_place(const MeasuredFiles& files, const std::string& name,
 
 MeasuredPlace user_mode_linux_place(const MeasuredFiles& files) {
     const std::string linux = find_user_mode_linux();
-    return {.name = "UML",
-            .measure =
+    return {.measure =
                 [files, linux](const Settings& settings) {
                     return user_mode_linux(linux, files.measuring_initrd, words_for(settings),
                                            files.directory);
@@ -72,6 +60,47 @@ MeasuredPlace user_mode_linux_place(const MeasuredFiles& files) {
                 [files, linux] {
                     return user_mode_linux(linux, files.launching_initrd, words_for({}), files.directory);
                 }};
+}
+
+MeasuredPlace gvisor_place(const MeasuredFiles& files) {
+    const std::string runsc = find_gvisor();
+    return {.measure =
+                [files, runsc](const Settings& settings) {
+                    return gvisor(runsc, PREVIRT_TIMES, settings, files.directory);
+                },
+            .launch = [files, runsc] { return gvisor(runsc, PREVIRT_LAUNCH, {}, files.directory); }};
+}
+
+} // namespace
+
+MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory) {
+    return {.kernel = kernel,
+            .measuring_initrd = make_initrd("times", {{"/run-me", PREVIRT_TIMES}}),
+            .launching_initrd = make_initrd("launch", {{"/init", PREVIRT_LAUNCH}}),
+            .directory = directory};
+}
+
+Column native_column() {
+    return {.name = "native", .is_peer = false, .find = [](const MeasuredFiles&) { return native_place(); }};
+}
+
+Column previrt_column(const std::string& name, const std::vector<std::string>& options) {
+    return {.name = name, .is_peer = false, .find = [options](const MeasuredFiles& files) {
+                return previrt_place(files, options);
+            }};
+}
+
+Column user_mode_linux_column() {
+    return {.name = "UML", .is_peer = true, .find = user_mode_linux_place};
+}
+
+Column gvisor_column() {
+    return {.name = "gVisor", .is_peer = true, .find = gvisor_place};
+}
+
+Column peer(Column column) {
+    column.is_peer = true;
+    return column;
 }
 
 } // namespace previrt

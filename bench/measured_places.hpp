@@ -3,7 +3,9 @@
 
 #include "bench/measured_place.hpp"
 
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace previrt {
 
@@ -17,11 +19,19 @@ struct MeasuredFiles {
 
 MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory);
 
-MeasuredPlace native_place();
+// A place that a bench measures.
+struct Column {
+    std::string name;
+    bool is_peer; // it may be left out
+    // Throws InputError where there is none.
+    std::function<MeasuredPlace(const MeasuredFiles& files)> find;
+};
+
+Column native_column();
 // `previrt run` with these options.
-MeasuredPlace previrt_place(const MeasuredFiles& files, const std::string& name,
-                            const std::vector<std::string>& options);
-// Throws InputError where there is none.
-MeasuredPlace user_mode_linux_place(const MeasuredFiles& files);
+Column previrt_column(const std::string& name, const std::vector<std::string>& options);
+Column user_mode_linux_column();
+Column gvisor_column();
+Column peer(Column column);
 
 } // namespace previrt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
+#include "bench/idle_guests.hpp"
 #include "bench/kvm_exits.hpp"
 #include "bench/linux_kvm.hpp"
 #include "bench/linux_padding.hpp"
+#include "bench/linux_process.hpp"
 #include "bench/linux_xen.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/audit/sites.hpp"
@@ -169,6 +171,9 @@ void add_run(CLI::App& app, Action& action) {
         "!--no-rewrite", options->rewrite,
         "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "
         "to see what the in-place VMM saves");
+    command->add_flag("!--no-syscall-rewrite", options->rewrite_system_calls,
+                      "In a process, let every system call of the guest's programs pass the host, and their "
+                      "code be as it was");
     command->add_flag("--verbose", options->verbose,
                       "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
@@ -219,11 +224,15 @@ void add_bench_of(CLI::App& bench, Action& action, const char* name, const char*
     });
 }
 
-void add_bench_kvm(CLI::App& bench, Action& action) {
-    auto* const command = bench.add_subcommand(
-        "kvm", "What KVM costs Linux: time an operation, and the host's, User Mode Linux's and QEMU's");
-    const auto options = std::make_shared<KvmBenchOptions>();
+void add_bench_of_places(CLI::App& bench, Action& action, const char* name, const char* description,
+                         void (*measure)(const PlaceBenchOptions& options)) {
+    auto* const command = bench.add_subcommand(name, description);
+    const auto options = std::make_shared<PlaceBenchOptions>();
     add_bench_options(*command, options->kernel);
+    command
+        ->add_option("--columns", options->columns,
+                     "Only these, by the names they have in the table, with commas between (all)")
+        ->delimiter(',');
     command->add_option("--runs", options->runs, "How often each place is started and measured (10)")
         ->check(CLI::Range(1, 1000));
     command
@@ -231,9 +240,27 @@ void add_bench_kvm(CLI::App& bench, Action& action) {
                      "Microseconds that a sample of an operation takes at least; a run has three (10000)")
         ->check(CLI::Range(1, 10000000));
     command->add_option("--cpu", options->processor, "The processor to run on (the last)");
+    command->callback([&action, options, measure] {
+        action = [options, measure] {
+            measure(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_idle(CLI::App& bench, Action& action) {
+    auto* const command =
+        bench.add_subcommand("idle", "What many guests that sleep use together: processor time, and memory");
+    const auto options = std::make_shared<IdleBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command->add_option("--on", options->on, "process or kvm (process)")
+        ->check(CLI::IsMember({"process", "kvm"}));
+    command->add_option("--guests", options->guests, "How many at once (100)")->check(CLI::Range(1, 10000));
+    command->add_option("--seconds", options->seconds, "How long they are watched (20)")
+        ->check(CLI::Range(1, 3600));
     command->callback([&action, options] {
         action = [options] {
-            bench_linux_kvm(*options);
+            bench_idle_guests(*options);
             return 0;
         };
     });
@@ -252,7 +279,15 @@ void add_bench(CLI::App& app, Action& action) {
                  "How often KVM leaves a guest in privileged mode: exits an operation, with the in-place VMM "
                  "and without",
                  bench_kvm_exits);
-    add_bench_kvm(*command, action);
+    add_bench_of_places(
+        *command, action, "kvm",
+        "What KVM costs Linux: time an operation, and the host's, User Mode Linux's and QEMU's",
+        bench_linux_kvm);
+    add_bench_of_places(
+        *command, action, "process",
+        "What a process costs Linux: time an operation, and the host's, User Mode Linux's and gVisor's",
+        bench_linux_process);
+    add_bench_idle(*command, action);
 }
 
 void add_doctor(CLI::App& app, Action& action) {

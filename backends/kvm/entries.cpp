@@ -4,6 +4,7 @@
 
 #include "backends/kvm/domain.hpp"
 #include "backends/kvm/segments.hpp"
+#include "backends/native/quick_system_calls.hpp"
 #include "backends/native/site_entries.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
@@ -131,16 +132,6 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
            address < reinterpret_cast<std::uint64_t>(end);
 }
 
-// Whether system calls may come and go by system_calls.h, for what only the VMM changes.
-bool system_calls_may_be_quick() {
-    constexpr std::uint64_t selectors = 0x00230010; // of STAR: 0x33 and 0x2b, as the real ones; 0x10 and 0x18
-    constexpr std::uint64_t cleared =
-        (native_flags & ~flag_resume) | flag_interrupt | flag_iopl | native_user_flags;
-    return (vcpu.efer & efer_sce) != 0 && vcpu.star >> 32U == selectors &&
-           (vcpu.syscall_mask & cleared) == cleared && !backend::separates_user_mode() &&
-           !vcpu.descriptors_may_differ && entries_are_flushed();
-}
-
 // Other selectors than there are now, a step, and an address that a jump would fault at. What popf does not
 // load is RF, which matters to breakpoints alone: there are none here.
 bool needs_iret() {
@@ -150,7 +141,7 @@ bool needs_iret() {
 
 void leave() {
     prepare_return();
-    quick_system_calls = system_calls_may_be_quick() ? 1 : 0;
+    quick_system_calls = system_calls_may_be_quick() && entries_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }

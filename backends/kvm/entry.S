@@ -187,7 +187,7 @@ event_entry:
 	system_call general_system_call_entry, system_call_entered
 	system_call system_call_32_entry, system_call_32_entered
 
-#include "backends/kvm/system_calls.h"
+#include "backends/native/system_calls.h"
 
 // ---- back to the guest
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of each kind of site where the guest's kernel runs without privilege, the VMM beside it.
+#include "backends/native/layout_constants.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -26,6 +27,8 @@ Treatment treat_site(const KnownSite& site) {
     // Each raises #GP, which tells it from other faults; a return to behind it must find what follows.
     case SiteKind::int_n:
         return {};
+    case SiteKind::layout_constant:
+        return treat_layout_constant(site);
     case SiteKind::sti:
         return {.way = Way::call, .target = sti_pointer};
     case SiteKind::pushf:
@@ -52,8 +55,6 @@ Treatment treat_site(const KnownSite& site) {
     case SiteKind::xgetbv:
     case SiteKind::rdfsbase:
     case SiteKind::wrfsbase:
-    // The guest's addresses are where it has them itself.
-    case SiteKind::layout_constant:
     // Of devices that are not there: memory.
     case SiteKind::mmio_read:
     case SiteKind::mmio_write:

@@ -61,6 +61,7 @@ void start_domain() {
     map(arena_address, handover.vmm_bytes, map_shared, 0);
     map(ram_address, handover.guest_memory, map_shared, handover.vmm_bytes);
     map(private_address, private_bytes, map_private | map_anonymous, 0);
+    map(calls_address, calls_bytes, map_private | map_anonymous, 0);
     free_first = arena_address + handover.free.offset;
     free_end = free_first + handover.free.bytes;
     // A table maps 2 MiB; most pages of user mode are seen at one address.

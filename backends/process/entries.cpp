@@ -2,6 +2,7 @@
 // What entry.S calls.
 #include "frontends/x86/entries.hpp"
 
+#include "backends/native/quick_system_calls.hpp"
 #include "backends/native/site_entries.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame.hpp"
@@ -9,6 +10,7 @@
 #include "backends/process/hosts.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/user_calls.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"
@@ -39,6 +41,7 @@ extern InterruptFrame exit_frame;
 extern std::uint8_t exit_needs_iret;
 extern std::uint8_t exit_disabled;
 extern std::uint8_t interrupts_disabled;
+extern std::uint8_t quick_system_calls;
 extern std::uint32_t pending;
 extern const std::int32_t keeper; // its process: keeper.S
 extern std::uint8_t image_start[];
@@ -63,6 +66,7 @@ struct Taken {
     std::uint8_t vector;
     std::uint32_t error_code;
     std::uint64_t address;
+    std::uint64_t rip;
     std::uint32_t architecture;
     std::uint16_t cs;
     std::uint16_t ss;
@@ -86,6 +90,7 @@ void enter() {
     vcpu.events_held = false;
     if (vcpu.cpl == 3) {
         enter_kernel_bases();
+        vcpu.registers.rip = address_seen(vcpu.registers.rip);
     }
 }
 
@@ -115,6 +120,7 @@ void fill_awaited() {
 void leave() {
     prepare_return();
     fill_awaited();
+    quick_system_calls = system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
@@ -127,6 +133,7 @@ void leave() {
         exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
         exit_frame.cs = vcpu.cs;
         exit_frame.ss = vcpu.ss;
+        vcpu.registers.rip = address_executed(vcpu.registers.rip);
         leave_kernel_bases();
     }
     exit_needs_iret = needs_iret() ? 1 : 0;
@@ -152,7 +159,8 @@ void take_page_fault() {
     HostAccess access = none;
     access.write = (taken.error_code & fault_write) != 0;
     access.fetch = (taken.error_code & fault_fetch) != 0;
-    if (went_to_alias() || fill_host(shadow_root_of(taken.address), taken.address, access)) {
+    if (went_to_alias() || (access.write && let_kernel_write(taken.address)) ||
+        fill_host(shadow_root_of(taken.address), taken.address, access)) {
         return;
     }
     const std::uint64_t rip = vcpu.registers.rip;
@@ -178,6 +186,8 @@ void take_exception() {
         finish_step();
     } else if (taken.vector == page_fault) {
         take_page_fault();
+    } else if (vcpu.cpl == 3 && resolve_user_call(taken.rip)) {
+        return;
     } else {
         exception_taken(taken.vector, taken.error_code, taken.address);
     }
@@ -192,6 +202,7 @@ void take_frame(std::uint64_t signal, const SignalInformation* information, cons
              .vector = static_cast<std::uint8_t>(frame->vector),
              .error_code = static_cast<std::uint32_t>(frame->error_code),
              .address = frame->cr2,
+             .rip = frame->rip,
              .architecture = information->architecture,
              .cs = frame->cs,
              .ss = frame->ss};
@@ -226,6 +237,7 @@ void signal_taken() {
         if (taken.architecture != architecture_64) {
             take_software_interrupt();
         } else {
+            note_user_call(current_host().root, vcpu.registers.rip);
             system_call_taken(false);
         }
         break;
@@ -250,6 +262,15 @@ void site_call_entered() {
 void site_jump_entered() {
     enter();
     site_jumped(jumping_site());
+    leave();
+}
+
+void system_call_entered() {
+    enter();
+    vcpu.cs = selector_user_code;
+    vcpu.ss = selector_user_data;
+    take_user_flags();
+    system_call_taken(false);
     leave();
 }
 

@@ -11,6 +11,10 @@
 
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
+#define SELECTOR_CODE 0x33
+#define SELECTOR_STACK 0x2b
+#define SELECTOR_GUEST_CODE 0x10 // as quick_system_calls.cpp has found
+#define SELECTOR_GUEST_STACK 0x18
 
 // ---- what acts for the guest
 
@@ -113,6 +117,31 @@ signal_return:
 	movl $CALL_RT_SIGRETURN, %eax
 	syscall
 	ud2
+
+// ---- system calls that do not pass the host: from a stub (user_calls.hpp), as if by `syscall`
+
+// RCX is where the guest goes on.
+	.globl user_call
+user_call:
+	movq %rsp, VCPU(RSP)
+	movq $vmm_stack_top, %rsp
+	pushfq
+	popq %r11
+	movq VCPU(RSP), %rsp
+	jmp system_call_entry
+
+general_system_call_entry:
+	movq %rsp, VCPU(RSP)
+	movq %rax, VCPU(RAX)
+	movq %rcx, VCPU(RIP)
+	movq %r11, VCPU(RFLAGS)
+	save_but_rax
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call system_call_entered
+	jmp leave
+
+#include "backends/native/system_calls.h"
 
 // ---- back to the guest
 
@@ -231,8 +260,10 @@ exit_disabled: .byte 0
 exit_needs_iret: .byte 0
 interrupts_disabled: .byte 1
 
-	.globl system_return_jump
-	.set system_return_jump, site_jump
+	.globl user_call_number, quick_system_calls
+return_target: .quad 0
+user_call_number: .long 0 // of the stub that was the last to call
+quick_system_calls: .byte 0
 
 	.bss
 	.balign 64

@@ -19,3 +19,8 @@
 #define PRIVATE_STACK_TOP 0x7fd40000
 #define EVENT_SIGNAL 10
 #define TIMER_SIGNAL 14
+
+// user_calls.cpp
+#define USER_CALL_RETURNS 0x7fc01000
+#define USER_CALL_TAILS 0x7fc0201a
+#define USER_CALL_STUB_SHIFT 6

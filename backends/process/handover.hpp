@@ -29,6 +29,7 @@ struct Handover {
     Part output;
     Part input;
     Part filter; // instructions of a seccomp filter
+    std::uint64_t rewrites_user_calls;
     monitored::ClockStart clock;
 };
 

@@ -4,6 +4,7 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/user_calls.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -55,10 +56,20 @@ void unmap(std::uint64_t from, std::uint64_t to) {
     call_host(process::call_munmap, {.first = from, .second = to - from});
 }
 
+bool protect(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection) {
+    ++counters.hypercalls[call_protect];
+    return call_host(process::call_mprotect, {.first = address, .second = bytes, .third = protection}) == 0;
+}
+
+std::uint64_t address_in_ram(std::uint64_t frame) {
+    return ram_address + ((frame - first_guest_frame()) << page_shift);
+}
+
 void empty_users_part() {
     constexpr std::uint64_t first_address = 0x10000;
     unmap(first_address, kernel_address);
     unmap(image_address + image_room, user_end);
+    forget_user_calls(0, user_end);
 }
 
 void empty_kernels_part() {
@@ -67,10 +78,13 @@ void empty_kernels_part() {
 }
 
 bool map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry) {
+    // Or the host would fault in turn at the first use. More might be memory that nobody has touched.
+    constexpr std::uint64_t most_in_advance = 16 * page_size;
+    const std::uint64_t in_advance = bytes <= most_in_advance ? std::uint64_t{map_populate} : 0;
     const std::int64_t got = call_host(process::call_mmap, {.first = address,
                                                             .second = bytes,
                                                             .third = protection_of(entry),
-                                                            .fourth = map_shared | map_fixed,
+                                                            .fourth = map_shared | map_fixed | in_advance,
                                                             .fifth = memory_descriptor,
                                                             .sixth = machine_frame_in(entry) << page_shift});
     return got == static_cast<std::int64_t>(address);
@@ -88,14 +102,11 @@ void append(Change* list, unsigned& count, Change change) {
 }
 
 void follow(const Change& change) {
-    if (change.protection != 0) {
-        ++counters.hypercalls[call_protect];
-        if (call_host(process::call_mprotect,
-                      {.first = change.address, .second = change.bytes, .third = change.protection}) == 0) {
-            return;
-        }
+    if (change.protection != 0 && protect(change.address, change.bytes, change.protection)) {
+        return;
     }
     unmap(change.address, change.address + change.bytes);
+    forget_user_calls(change.address, change.bytes);
 }
 
 void note(const Use& use, Change change) {
@@ -168,6 +179,23 @@ void start_host_map() {
     }
 }
 
+std::uint64_t entry_in_force(TableNumber root, std::uint64_t address) {
+    const Leaf leaf = find_leaf(root, address);
+    return leaf.place == nullptr ? 0 : leaf.effective(*leaf.place);
+}
+
+void let_write(std::uint64_t frame, bool let) {
+    kernel_changes[kernel_change_count++ % most_kernel_changes] = {
+        .address = address_in_ram(frame),
+        .bytes = page_size,
+        .protection = let ? may_read | may_write | may_execute : may_read | may_execute};
+    follow_changes();
+}
+
+void map_copy(std::uint64_t address, std::uint64_t page) {
+    map_range(address, page_size, (page - arena_address) | page_present);
+}
+
 bool fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
     const Leaf leaf = find_leaf(root, address);
     if (leaf.place == nullptr || (*leaf.place & page_present) == 0) {
@@ -207,6 +235,11 @@ bool fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
             stop_guest("the host does not map a page of the guest's at", address);
         }
     }
+    const bool is_writable = (leaf.effective(*first) & page_writable) != 0;
+    if (start < user_end && (is_writable || (leaf.effective(*first) & page_no_execute) == 0)) {
+        follow_mapping(root, start, std::uint64_t{count} << page_shift, machine_frame_in(*first),
+                       is_writable);
+    }
     return true;
 }
 
@@ -245,8 +278,9 @@ void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
         return;
     }
     const std::uint64_t address = use.address + (std::uint64_t{index} << page_shift);
-    const bool stays = (changed & page_present) != 0 && machine_frame_in(changed) == machine_frame_in(old) &&
-                       !is_kernels(address);
+    // What may be executed may be a copy (user_calls.hpp).
+    const bool stays = (changed & page_present) != 0 && (old & page_no_execute) != 0 &&
+                       machine_frame_in(changed) == machine_frame_in(old) && !is_kernels(address);
     if (stays) {
         entry |= page_accessed;
     }
@@ -275,6 +309,9 @@ void follow_changes() {
     }
     if (kernel_change_count - host.changes_seen > most_kernel_changes) {
         empty_kernels_part();
+        protect(ram_address, handover.guest_memory, may_read | may_write | may_execute);
+        for_each_executed_frame(
+            [](std::uint64_t frame) { protect(address_in_ram(frame), page_size, may_read | may_execute); });
         host.changes_seen = kernel_change_count;
     }
     for (; host.changes_seen != kernel_change_count; ++host.changes_seen) {

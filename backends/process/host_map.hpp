@@ -21,6 +21,13 @@ struct HostAccess {
 // they hold nothing that allows the access.
 bool fill_host(backend::TableNumber root, std::uint64_t address, HostAccess access);
 
+// The entry of level 1 that this address has, with the rights of those above it; 0: none.
+std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);
+// Whether the guest's kernel may write to a frame by the map of all RAM.
+void let_write(std::uint64_t frame, bool let);
+// Has one page of the VMM's memory executed there.
+void map_copy(std::uint64_t address, std::uint64_t page);
+
 // Changes an entry of these tables.
 void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);
 // The table is about to be used for something else.

@@ -29,7 +29,8 @@ enum HostCall : std::uint8_t {
     call_unmap,
     call_protect,
     call_set_timer,
-    call_wait
+    call_wait,
+    call_rewrite_user_call
 };
 
 void start_hosts();

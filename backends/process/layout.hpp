@@ -17,6 +17,9 @@ constexpr std::uint64_t kernel_address = 0x70000000;
 constexpr std::uint64_t kernel_room = 0x08000000;
 constexpr std::uint64_t modules_address = kernel_address + kernel_room;
 constexpr std::uint64_t modules_end = 0x7fc00000;
+// Memory of each process alone: stubs for user mode's system calls.
+constexpr std::uint64_t calls_address = modules_end;
+constexpr std::uint64_t calls_bytes = 0x10000;
 // Memory of each process alone, where its signals are delivered.
 constexpr std::uint64_t private_address = 0x7fd00000;
 constexpr std::uint64_t private_bytes = 0x40000;

@@ -3,6 +3,7 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/host_map.hpp"
 #include "backends/process/hosts.hpp"
+#include "backends/process/user_calls.hpp"
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/guest_start.hpp"
 #include "frontends/x86/page_walk.hpp"
@@ -40,6 +41,7 @@ void process_start() {
     confine();
     monitored::start_clock(handover.clock);
     start_host_map();
+    start_user_calls();
     const std::uint64_t book_keeping =
         shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});

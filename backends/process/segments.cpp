@@ -10,10 +10,13 @@
 
 namespace previrt::process {
 
-namespace {
-
+extern "C" {
 std::uint64_t user_gs_base; // while the kernel runs
 std::uint64_t kernel_gs_base;
+}
+
+namespace {
+
 std::uint64_t debug_registers[8];
 
 constexpr unsigned data_segments[] = {segment_es, segment_ds, segment_fs, segment_gs};
@@ -122,8 +125,8 @@ void set_task_switched(bool set) {
     }
 }
 
-// The host has enabled FS and GS base instructions and XSAVE for all its processes. TSD would deny the time-stamp
-// counter to the VMM too.
+// The host has enabled FS and GS base instructions and XSAVE for all its processes. TSD would deny the
+// time-stamp counter to the VMM too.
 void set_extensions(std::uint64_t /*cr4*/) {}
 
 // They hold what was written and never compare: what the host reports is a single step.

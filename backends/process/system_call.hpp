@@ -23,7 +23,13 @@ enum SystemCall : std::uint16_t {
 };
 
 enum Protection : std::uint32_t { may_read = 1, may_write = 2, may_execute = 4 };
-enum MapFlags : std::uint32_t { map_shared = 1, map_private = 2, map_fixed = 0x10, map_anonymous = 0x20 };
+enum MapFlags : std::uint32_t {
+    map_shared = 1,
+    map_private = 2,
+    map_fixed = 0x10,
+    map_anonymous = 0x20,
+    map_populate = 0x8000
+};
 
 struct CallArguments {
     std::uint64_t first = 0;

@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *self;
@@ -46,7 +49,42 @@ static void null_system_call(void)
 	syscall(SYS_getppid);
 }
 
+/* Without a system call, where the vDSO can read the kernel's clock. */
+static void read_clock(void)
+{
+	struct timespec now;
+
+	require(clock_gettime(CLOCK_MONOTONIC, &now) == 0, "clock_gettime");
+}
+
+static void clock_system_call(void)
+{
+	struct timespec now;
+
+	require(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0, "clock_gettime");
+}
+
+static int null;
+
+static void write_to_null(void)
+{
+	const char byte = 0;
+
+	require(write(null, &byte, 1) == 1, "write");
+}
+
 static int ends[2];
+
+/* Whether there is something in an empty pipe. */
+static void select_pipe(void)
+{
+	fd_set readable;
+	struct timeval at_once = { 0, 0 };
+
+	FD_ZERO(&readable);
+	FD_SET(ends[0], &readable);
+	require(select(ends[0] + 1, &readable, NULL, NULL, &at_once) == 0, "select");
+}
 
 static void pipe_byte(void)
 {
@@ -121,6 +159,12 @@ static void map_many_pages(void)
 	madvise(memory, memory_size, MADV_NOHUGEPAGE);
 }
 
+static void map_and_unmap(void)
+{
+	map_pages(some_pages);
+	unmap_pages();
+}
+
 static void map_and_touch_some(void)
 {
 	map_pages(some_pages);
@@ -162,13 +206,30 @@ static void fork_and_exec(void)
 
 const char *scratch_file = "/tmp/operations-file";
 
-static void create_and_delete(void)
+static void create(void)
 {
 	const int file = open(scratch_file, O_CREAT | O_WRONLY | O_EXCL, 0600);
 
 	require(file >= 0, scratch_file);
 	close(file);
+}
+
+static void delete(void)
+{
 	require(unlink(scratch_file) == 0, "unlink");
+}
+
+static void create_and_delete(void)
+{
+	create();
+	delete();
+}
+
+static void stat_file(void)
+{
+	struct stat found;
+
+	require(stat(scratch_file, &found) == 0, scratch_file);
 }
 
 static void nothing(void)
@@ -178,11 +239,17 @@ static void nothing(void)
 const struct operation operations[] = {
 	{ "alu", alu, 1000, nothing, nothing, 0 },
 	{ "null_system_call", null_system_call, 2000, nothing, nothing, 0 },
+	{ "clock_gettime", read_clock, 2000, nothing, nothing, 0 },
+	{ "clock_system_call", clock_system_call, 2000, nothing, nothing, 0 },
+	{ "write_to_null", write_to_null, 2000, nothing, nothing, 0 },
+	{ "stat", stat_file, 1000, create, delete, 0 },
+	{ "select", select_pipe, 1000, nothing, nothing, 0 },
 	{ "signal", signal_self, 1000, catch_signal, nothing, 0 },
 	{ "pipe", pipe_byte, 1000, nothing, nothing, 0 },
 	{ "context_switch", context_switch, 1000, nothing, nothing, 0 },
 	{ "page_touch", touch_page, many_pages / 10, map_many_pages, unmap_pages, many_pages - many_pages / 10 },
 	{ "protect_twice", protect_twice, 200, map_and_touch_some, unmap_pages, 0 },
+	{ "map_and_unmap", map_and_unmap, 500, nothing, nothing, 0 },
 	{ "map_and_touch", map_and_touch, 100, nothing, nothing, 0 },
 	{ "fork_and_wait", fork_and_wait, 100, nothing, nothing, 0 },
 	{ "fork_and_exec", fork_and_exec, 50, nothing, nothing, 0 },
@@ -196,6 +263,8 @@ static pid_t echoing;
 void begin_operations(const char *program)
 {
 	self = program;
+	null = open("/dev/null", O_WRONLY);
+	require(null >= 0, "/dev/null");
 	require(pipe(ends) == 0 && pipe(there) == 0 && pipe(back) == 0, "pipe");
 	echoing = fork();
 	require(echoing >= 0, "fork");

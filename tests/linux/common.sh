@@ -42,3 +42,21 @@ run_guest() { # PREVIRT ON OPTION ...
     cat "$work/console" "$work/messages"
     skip_if_refused "$status" "$work/messages"
 }
+
+# Links a kernel once more, its vmlinux changed by PROGRAM VMLINUX: $work/bzImage. What PROGRAM says is shown.
+relink() { # KERNEL-DIRECTORY PREVIRT PROGRAM
+    relinked=$1
+    # What the build directory now holds is not the kernel: a later build links it anew.
+    trap 'rm -rf "$work" "$relinked/build/vmlinux" "$relinked/build/arch/x86/boot/bzImage"' EXIT
+    # Takes previrt's place in the kernel's build: sort-sites VMLINUX.
+    printf '#!/bin/sh\n"%s" "$@" && exec "%s" "$2" >&2\n' "$2" "$3" >"$work/previrt"
+    chmod +x "$work/previrt"
+    rm -f "$relinked/build/vmlinux"
+    PREVIRT="$work/previrt" "$relinked/make" bzImage >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
+    grep "^$(basename "$3"): " "$work/log"
+    cp "$relinked/build/arch/x86/boot/bzImage" "$work/bzImage"
+    if cmp -s "$work/bzImage" "$relinked/bzImage"; then
+        echo "the changed kernel is the same file as the other one"
+        exit 1
+    fi
+}

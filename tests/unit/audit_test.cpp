@@ -300,7 +300,7 @@ TEST_F(Audit, ExceptionsExplain) {
 // One recorded, so that the file is one in which they are annotated.
 std::string with_layout_constants(const std::string& instruction) {
     return function("f", "\tprevirt_site layout_constant, 8, 1, movabs $0x7fffffffeff9, %rdx\n"
-                         "\tprevirt_site layout_constant, 8, 6, movabs $0xffffffffc0000000, %rcx\n"
+                         "\tprevirt_site layout_constant, 8, 7, movabs $0xffffffffff000000, %rcx\n"
                          "\tprevirt_site layout_constant, 8, 8, movabs $0xffffffffff7ff000, %rcx\n\t" +
                              instruction + "\n\tret\n");
 }
@@ -309,9 +309,8 @@ TEST_F(Audit, UnrecordedLayoutConstantsAreFound) {
     const std::pair<const char*, const char*> seeded[] = {
         {"movabs $0x7ffffffff000, %rax", "user_end"},
         {"movabs $0x7fffffffeffc, %r9", "user_end"},
-        {"mov $0xffffffffc0000000, %rax", "modules"},
-        {"movq $0xffffffffbfffffff, %r8", "modules"},
-        {"push $0xffffffffc0000000", "modules"},
+        {"mov $0xffffffffff000000, %rax", "modules_end"},
+        {"push $0xffffffffff000000", "modules_end"},
         {"cmp $0xffffffffff7ff000, %rax", "fixmap_top"},
         {"cmpq $0xffffffffff5ff000, 8(%rax)", "fixmap_top"},
         {"movq $0xffffffffff200000, (%rax)", "fixmap_top"},
@@ -330,11 +329,12 @@ TEST_F(Audit, UnrecordedLayoutConstantsAreFound) {
 
 TEST_F(Audit, WhatOnlyLooksLikeALayoutConstantIsNoFinding) {
     for (const char* const instruction : {
-             "and $0xffffffffc0000000, %rax", // PUD_MASK
-             "testq $0xffffffffc0000000, (%rax)",
-             "mov $0xc0000000, %eax", // not sign-extended
-             "cmp $0xc0000000, %eax",
-             "lea -0x40000000(%rax), %rdx",   // a distance
+             "mov $0xffffffffc0000000, %rax", // PUD_MASK
+             "and $0xffffffffff000000, %rax",
+             "testq $0xffffffffff000000, (%rax)",
+             "mov $0xff000000, %eax", // not sign-extended
+             "cmp $0xff000000, %eax",
+             "lea -0x1000000(%rax), %rdx",    // a distance
              "cmp $0xffffffffff600000, %rdi", // the vsyscall page
              "movabs $0x7fffffffffff, %rax",
              "movabs $0x800000000000, %rax",
@@ -367,7 +367,7 @@ TEST_F(Audit, AnUnrecordedLayoutConstantIsNamedWithItsRemedy) {
         << sites;
     const auto listed =
         nlohmann::json::parse(run_command(PREVIRT " sites --json " + directory.path("gas.o")).output);
-    EXPECT_EQ(listed["sites"][1]["constant"], "modules");
+    EXPECT_EQ(listed["sites"][1]["constant"], "modules_end");
 }
 
 TEST_F(Audit, ExceptionListErrorsNameTheLine) {

@@ -16,7 +16,7 @@ Program shell(const std::string& script) {
 }
 
 MeasuredPlace place_that_prints(const std::string& script) {
-    return {.name = "shell", .measure = [=](const Settings&) { return shell(script); }, .launch = {}};
+    return {.measure = [=](const Settings&) { return shell(script); }, .launch = {}};
 }
 
 std::string why_not_measured(const std::string& script) {

@@ -39,7 +39,7 @@ bool combines_bits(std::string_view name) {
 const LayoutConstantInfo* constant_that_covers(std::int64_t number) {
     const auto* const found =
         std::ranges::find_if(layout_constants, [number](const LayoutConstantInfo& constant) {
-            return constant.covers(static_cast<std::uint64_t>(number));
+            return !constant.is_mask && constant.covers(static_cast<std::uint64_t>(number));
         });
     return found == std::end(layout_constants) ? nullptr : found;
 }

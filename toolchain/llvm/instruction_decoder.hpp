@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::optional<Instruction> decode(std::span<const std::uint8_t> bytes,
                                                     std::uint64_t address) const;
 
-    // What the instruction holds as a 64-bit number or as an address; nullptr: none. A mask is neither.
+    // What the instruction holds as a 64-bit number or as an address, and can be nothing else; nullptr: none.
     [[nodiscard]] const LayoutConstantInfo* layout_constant(const Instruction& instruction) const;
 
     [[nodiscard]] const SiteClassifier& classifier() const { return classifier_; }

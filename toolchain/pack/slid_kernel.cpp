@@ -4,6 +4,7 @@
 #include "toolchain/image/elf_headers.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
+#include "toolchain/image/relocations.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/pack/load_segments.hpp"
 
@@ -70,8 +71,8 @@ std::uint64_t distance_to(std::uint64_t address, const std::vector<LoadSegment>&
         throw InputError("no segment to load");
     }
     const std::uint64_t length = last - first;
-    if (!sign_extends(address) || length > highest_address - address ||
-        (address < two_gib) != (address + length < two_gib)) {
+    // It is in one half as a whole: a sum that wraps is in the other.
+    if (!sign_extends(address) || (address < two_gib) != (address + length < two_gib)) {
         throw InputError("it would reach to " + hex(address + length) +
                          ", and code reaches only the first and the last 2 GiB");
     }
@@ -232,9 +233,7 @@ private:
             move_address(segment.p_vaddr);
         }
         for (Elf64_Shdr& section : sections) {
-            if ((section.sh_flags & SHF_ALLOC) != 0) {
-                move_address(section.sh_addr);
-            }
+            move_address(section.sh_addr);
         }
         write_at(bytes_, 0, header);
         write_table(bytes_, header.e_phoff, segments);
@@ -250,11 +249,12 @@ private:
 
 } // namespace
 
-std::vector<std::uint8_t> slide_kernel(const KernelFile& kernel,
-                                       std::span<const KernelRelocation> relocations, std::uint64_t address) {
+std::vector<std::uint8_t> slide_kernel(const KernelFile& kernel, Bytes relocation_table,
+                                       std::uint64_t address) {
     const std::vector<Site> sites = read_site_table(kernel, Places(kernel.elf));
     try {
-        return KernelSlide(kernel.elf, sites, address).apply(relocations);
+        KernelSlide slide(kernel.elf, sites, address);
+        return slide.apply(read_kernel_relocations(kernel.elf, relocation_table));
     } catch (const InputError& error) {
         throw InputError(kernel.path + ": cannot be loaded at " + hex(address) + ": " + error.what());
     }

@@ -55,6 +55,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     : event_word_(image.event_word_offset()), events_(make_events()) {
     const std::vector<std::uint8_t> filter = make_process_filter();
     handover_ = lay_out_process(options.memory, package.size(), filter.size());
+    handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
     fill(image, filter, package);

@@ -17,13 +17,14 @@ struct RunOptions {
     std::uint64_t memory = std::uint64_t{256} << 20U;
     unsigned cpus = 1;
     std::string net = "none";
-    std::string stats;          // a file for the VMM's counters; empty: none
-    bool isolate = false;       // under KVM: user mode has page tables of its own; elsewhere it always has
-    bool rewrite = true;        // else the VMM leaves a guest's instructions as they are
-    double timeout = 0;         // seconds; 0: none
-    bool verbose = false;       // show what the hypervisor says
-    bool deterministic = false; // count instructions instead of time: the same run twice is identical
-    bool watch_console = true;  // standard input and output are the console; else it goes to `console`
+    std::string stats;    // a file for the VMM's counters; empty: none
+    bool isolate = false; // under KVM: user mode has page tables of its own; elsewhere it always has
+    bool rewrite_system_calls = true; // in a process: those that a program makes often do not pass the host
+    bool rewrite = true;              // else the VMM leaves a guest's instructions as they are
+    double timeout = 0;               // seconds; 0: none
+    bool verbose = false;             // show what the hypervisor says
+    bool deterministic = false;       // count instructions instead of time: the same run twice is identical
+    bool watch_console = true;        // standard input and output are the console; else it goes to `console`
     std::function<void(std::string_view)> console;
 };
 

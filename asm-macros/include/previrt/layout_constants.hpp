@@ -16,6 +16,7 @@ struct LayoutConstantInfo {
     std::uint64_t below;
     std::uint64_t above;
     std::uint64_t never;
+    bool is_mask; // the number is also that of a mask: where no record names it, it may be either
 
     [[nodiscard]] constexpr bool covers(std::uint64_t number) const {
         return number - (place - below) <= below + above && number != never;

@@ -71,6 +71,17 @@ system_return_jump:
 	movq $0, VCPU(KERNEL_SELECTORS)
 	movl $0, VCPU(KERNEL_SELECTORS) + 8
 	incq counters + COUNTERS_USER_RETURNS
+#ifdef USER_CALL_RETURNS
+	// Behind a site that leads to a stub, the stub goes on.
+	movq %rcx, return_target
+	movl user_call_number, %eax
+	cmpq %rcx, USER_CALL_RETURNS(,%rax,8)
+	jne 3f
+	shll $USER_CALL_STUB_SHIFT, %eax
+	addl $USER_CALL_TAILS, %eax
+	movq %rax, return_target
+3:
+#endif
 system_return_begin: // an event from here on has come to user mode
 	movb $0, interrupts_disabled
 	cmpb $0, pending
@@ -79,7 +90,11 @@ system_return_begin: // an event from here on has come to user mode
 	popfq
 	movq VCPU(RSP), %rsp
 	movq jump_rax, %rax
+#ifdef USER_CALL_RETURNS
+	jmp *return_target
+#else
 	jmp *%rcx
+#endif
 system_return_end:
 1:	popfq
 	movq VCPU(RSP), %rsp

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/rewriter.hpp"
+
+namespace previrt {
+
+// Each back-end's: whether the guest has this part of its layout where it says.
+Treatment treat_layout_constant(const KnownSite& site);
+
+} // namespace previrt

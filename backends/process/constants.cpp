@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where a kernel that was linked for the upper half of the address space has its parts here.
+#include "backends/native/layout_constants.hpp"
+#include "backends/process/layout.hpp"
+#include "previrt/layout_constants.hpp"
+
+namespace previrt {
+
+namespace {
+
+using namespace process;
+
+std::uint64_t place_of(const LayoutConstantInfo& constant) {
+    switch (constant.constant) {
+    case LayoutConstant::user_end:
+        return user_end - page_size;
+    case LayoutConstant::direct_map:
+        return ram_address;
+    case LayoutConstant::vmalloc:
+        return vmalloc_address;
+    case LayoutConstant::vmemmap:
+        return frame_table_address;
+    case LayoutConstant::cpu_entry_area:
+        return processor_area_address;
+    case LayoutConstant::modules:
+        return modules_address;
+    case LayoutConstant::modules_end:
+        return modules_end;
+    case LayoutConstant::fixmap_top:
+        return fixed_map_slot_address | (constant.place & (slot_bytes - 1));
+    }
+    return constant.place;
+}
+
+} // namespace
+
+Treatment treat_layout_constant(const KnownSite& site) {
+    const LayoutConstantInfo* const constant = find_layout_constant(site.record.operand);
+    return constant == nullptr ? Treatment{} : Treatment{.way = Way::in_line, .target = place_of(*constant)};
+}
+
+} // namespace previrt

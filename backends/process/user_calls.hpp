@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/backend.hpp"
+
+#include <cstdint>
+#include <optional>
+
+// System calls of user mode that do not pass the host. A site that makes many, and that is followed by a
+// comparison of the result, as C libraries have it,
+//
+//     0f 05            syscall          becomes     ff 24 e5 SLOT    jmp *SLOT
+//     48 3d IMM32      cmp $IMM, %rax
+//
+// in a copy of its page, which is what is executed in place of the guest's. SLOT lies in memory of the
+// process's own, as the copy may be used at different addresses in different processes, and names a stub
+// there: it enters the VMM as `syscall` would the kernel, and has the comparison. Wherever execution is, the
+// guest sees the address of its own instruction. Whoever jumps behind the site meets `e5`, which faults, and
+// goes on in the stub.
+namespace previrt::process {
+
+void start_user_calls();
+
+// A system call came by the host, from the instruction before `next`.
+void note_user_call(backend::TableNumber root, std::uint64_t next);
+
+// Of a range that was mapped for execution or for writing, from this frame of the file on.
+void follow_mapping(backend::TableNumber root, std::uint64_t address, std::uint64_t bytes,
+                    std::uint64_t frame, bool writable);
+// Of a range that the current process has no more.
+void forget_user_calls(std::uint64_t address, std::uint64_t bytes);
+
+// The guest's kernel writes to RAM, by the map of all of it. True: it could not, and now can.
+bool let_kernel_write(std::uint64_t address);
+// Those that the kernel may not write to: a copy is executed in their place.
+void for_each_executed_frame(void (*action)(std::uint64_t frame));
+
+// Where the guest is, when the processor is in a stub.
+std::uint64_t address_seen(std::uint64_t address);
+// Where the processor has to be, when the guest is to be there.
+std::uint64_t address_executed(std::uint64_t address);
+
+// A stub was reached before it was made, or what follows a site: true, if that is what the fault is.
+bool resolve_user_call(std::uint64_t address);
+
+} // namespace previrt::process

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/linux_process.hpp"
+
+#include "bench/measured_places.hpp"
+
+namespace previrt {
+
+void bench_linux_process(const PlaceBenchOptions& options) {
+    bench_places(options, std::vector{
+                              native_column(),
+                              previrt_column("process", {"--on", "process"}),
+                              user_mode_linux_column(),
+                              gvisor_column(),
+                          });
+}
+
+} // namespace previrt

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/place_bench.hpp"
+
+#include "bench/measured_places.hpp"
+#include "bench/measuring_processor.hpp"
+#include "bench/operations.hpp"
+#include "bench/spread.hpp"
+#include "bench/time_table.hpp"
+#include "toolchain/image/file.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/temporary_directory.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+namespace previrt {
+
+namespace {
+
+void say(const std::string& what) {
+    std::cerr << "previrt: " << what << '\n';
+}
+
+std::string names_of(std::span<const Column> columns) {
+    std::string names;
+    for (const Column& column : columns) {
+        names += (names.empty() ? "" : ", ") + column.name;
+    }
+    return names;
+}
+
+// The first is what the others are compared with: it is always there.
+std::vector<Column> choose(std::span<const Column> columns, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        if (std::ranges::find(columns, name, &Column::name) == columns.end()) {
+            throw InputError("--columns: '" + name + "' is none of " + names_of(columns));
+        }
+    }
+    std::vector<Column> chosen;
+    for (const Column& column : columns) {
+        if (names.empty() || &column == columns.data() ||
+            std::ranges::find(names, column.name) != names.end()) {
+            chosen.push_back(column);
+        }
+    }
+    return chosen;
+}
+
+// What is known of a column.
+struct Measured {
+    Column column;
+    MeasuredPlace place;
+    PlaceTimes times{}; // of the last run
+    std::vector<double> launches{};
+    std::vector<Samples> operations{}; // in nanoseconds, one a run
+
+    void add(const std::string& operation, double nanoseconds) {
+        auto known = std::ranges::find(operations, operation, &Samples::operation);
+        if (known == operations.end()) {
+            known = operations.insert(known, {.operation = operation, .values = {}});
+        }
+        known->values.push_back(nanoseconds);
+    }
+};
+
+class PlaceBench {
+public:
+    PlaceBench(const PlaceBenchOptions& options, std::span<const Column> columns)
+        : options_(options), columns_(choose(columns, options.columns)),
+          processor_(options.processor.value_or(last_processor())),
+          files_(make_measured_files(build_measured_kernel(options.kernel, false), directory_.path())) {}
+
+    void run() {
+        for (const Column& column : columns_) {
+            try_column(column,
+                       [&] { measured_.push_back({.column = column, .place = column.find(files_)}); });
+        }
+        move_to_processor(processor_);
+        for (unsigned run = 1; run <= options_.runs; ++run) {
+            for (auto measured = measured_.begin(); measured != measured_.end();) {
+                const bool works = try_column(measured->column, [&] { measure(*measured, run); });
+                measured = works ? measured + 1 : measured_.erase(measured);
+            }
+        }
+        fill_table();
+        print();
+        if (!options_.kernel.json.empty()) {
+            write_text(options_.kernel.json, json().dump(2) + "\n");
+        }
+    }
+
+private:
+    // False: it is a peer that does not work.
+    template <typename Step>
+    bool try_column(const Column& column, const Step& step) {
+        try {
+            step();
+            return true;
+        } catch (const InputError& error) {
+            if (!column.is_peer) {
+                throw InputError(column.name + ": " + error.what());
+            }
+            left_out_[column.name] = error.what();
+            say(column.name + " is left out: " + error.what());
+            return false;
+        }
+    }
+
+    // Places take turns, so that what else the machine does meets all of them.
+    void measure(Measured& measured, unsigned run) {
+        say("run " + std::to_string(run) + " of " + std::to_string(options_.runs) + ": " +
+            measured.column.name);
+        measured.times = measure_place(measured.place, options_.effort);
+        const PlaceTimes& host = measured_.front().times;
+        check_ticks(measured.times, host);
+        if (measured.place.launch) {
+            measured.launches.push_back(measure_launch(measured.place));
+        }
+        for (const Samples& samples : measured.times.operations) {
+            measured.add(samples.operation, spread_of(samples.values).median / host.ticks * host.nanoseconds);
+        }
+    }
+
+    void fill_table() {
+        for (const Measured& measured : measured_) {
+            table_.add("launch", measured.column.name, measured.launches);
+            for (const Samples& samples : measured.operations) {
+                table_.add(samples.operation, measured.column.name, samples.values);
+            }
+        }
+    }
+
+    void print() const {
+        for (const Measured& measured : measured_) {
+            const PlaceTimes& times = measured.times;
+            std::printf("%-14s %s; a second by its clock: %.4f s\n", measured.column.name.c_str(),
+                        times.kernel.c_str(), times.our_nanoseconds / times.nanoseconds);
+        }
+        for (const auto& [name, reason] : left_out_) {
+            std::printf("%-14s left out: %s\n", name.c_str(), reason.c_str());
+        }
+        std::printf("%u runs, processor %u\n\n", options_.runs, processor_);
+        table_.print();
+    }
+
+    [[nodiscard]] nlohmann::json json() const {
+        nlohmann::json json{{"unit", "nanoseconds"},
+                            {"processor", processor_},
+                            {"runs", options_.runs},
+                            {"left_out", left_out_},
+                            {"times", table_.json()}};
+        for (const Measured& measured : measured_) {
+            const PlaceTimes& times = measured.times;
+            json["places"][measured.column.name] = {{"kernel", times.kernel},
+                                                    {"ticks", times.ticks},
+                                                    {"nanoseconds", times.nanoseconds},
+                                                    {"our_nanoseconds", times.our_nanoseconds}};
+        }
+        return json;
+    }
+
+    const PlaceBenchOptions& options_;
+    std::vector<Column> columns_;
+    TemporaryDirectory directory_;
+    unsigned processor_;
+    MeasuredFiles files_;
+    std::vector<Measured> measured_; // the host first
+    std::map<std::string, std::string> left_out_;
+    TimeTable table_;
+};
+
+} // namespace
+
+void bench_places(const PlaceBenchOptions& options, std::span<const Column> columns) {
+    PlaceBench(options, columns).run();
+}
+
+} // namespace previrt
