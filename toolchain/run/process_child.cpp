@@ -22,6 +22,8 @@ namespace previrt {
 
 namespace {
 
+constexpr int death_signal = SIGTERM; // keeper.S waits for it
+
 class Child {
 public:
     explicit Child(const ProcessChild& child) : child_(child) {}
@@ -37,8 +39,8 @@ public:
         if (!child_.has_user_namespace && may(CAP_KILL)) { // or the monitor could not end us
             report_.is_another_user = syscall(SYS_setgroups, 0, nullptr) == 0 && become_nobody();
         }
-        end_with_monitor();
         forget_signals();
+        end_with_monitor();
         drop_privileges();
         move_descriptors();
         const int asked = go == ProcessGo::ask_for_processes ? ask_for_processes() : -1;
@@ -134,7 +136,7 @@ private:
     // Behind what changes the user, which makes Linux forget it.
     void end_with_monitor() {
         pollfd gone{.fd = monitor_, .events = 0, .revents = 0};
-        require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
+        require(prctl(PR_SET_PDEATHSIG, death_signal) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
         if ((gone.revents & POLLHUP) != 0) {
             _exit(1); // before this could tell
         }
@@ -147,9 +149,11 @@ private:
             signal(number, SIG_DFL);
         }
         signal(process::event_signal, SIG_IGN);
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, nullptr);
+        sigset_t awaited;
+        sigemptyset(&awaited);
+        sigaddset(&awaited, death_signal);
+        sigaddset(&awaited, SIGCHLD);
+        sigprocmask(SIG_SETMASK, &awaited, nullptr);
     }
 
     void set_limits() {
