@@ -230,6 +230,7 @@ TEST_P(ProcessGuest, IsSeenAsItSays) {
           "CapAmb:\t0000000000000000", "NoNewPrivs:\t1"}) {
         EXPECT_PRED2(contains, status, line);
     }
+    EXPECT_EQ(read_text(process + "/oom_score_adj"), "500\n");
     const std::string limits = read_text(process + "/limits");
     EXPECT_PRED2(contains, limits, "Max core file size        0                    0 ");
     EXPECT_PRED2(contains, limits, "Max open files            0                    0 ");
