@@ -159,10 +159,12 @@ private:
                           .has_other_namespaces = plan_.other_namespaces,
                           .has_empty_root = report.has_empty_root,
                           .is_another_user = is_another_user_ || report.is_another_user,
-                          .processes = is_counted_                   ? ProcessesBoundedBy::host
-                                       : started.asked.number() >= 0 ? ProcessesBoundedBy::monitor
-                                                                     : ProcessesBoundedBy::none,
+                          .processes = ProcessesBoundedBy::host,
                           .lacking = {}};
+        if (!is_counted_) {
+            started.layers.processes =
+                started.asked.number() >= 0 ? ProcessesBoundedBy::monitor : ProcessesBoundedBy::none;
+        }
         return has_reported ? "" : "it ended before it had begun";
     }
 

@@ -155,9 +155,9 @@ TEST_F(ProcessFilter, WhatAProcessSaysOfItself) {
     allowed(SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, ~std::uint64_t{0} >> 1U, 0});
     refused(SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF});
     refused(SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, room()});
-    for (const std::uint64_t option : {PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_MM, PR_SET_NAME,
-                                       PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_PTRACER}) {
-        refused(SYS_prctl, {option});
+    for (const int option : {PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_MM, PR_SET_NAME, PR_SET_SECCOMP,
+                             PR_SET_CHILD_SUBREAPER, PR_SET_PTRACER}) {
+        refused(SYS_prctl, {static_cast<std::uint64_t>(option)});
     }
     for (const std::int64_t call :
          {SYS_seccomp, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_arch_prctl, SYS_setrlimit,
@@ -175,10 +175,9 @@ TEST_F(ProcessFilter, TimersWaitsAndTheDoorbell) {
     refused(SYS_timer_settime, {0, 0, room(), room()});
     allowed(SYS_futex, {room(), FUTEX_WAIT, 1});
     allowed(SYS_futex, {room(), FUTEX_WAKE, 1});
-    for (const std::uint64_t operation :
-         {FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_FD,
-          FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAIT | FUTEX_CLOCK_REALTIME}) {
-        refused(SYS_futex, {room(), operation, 1});
+    for (const int operation : {FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_FD,
+                                FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAIT | FUTEX_CLOCK_REALTIME}) {
+        refused(SYS_futex, {room(), static_cast<std::uint64_t>(operation), 1});
     }
     allowed(SYS_write, {output_event, room(), 8});
     refused(SYS_write, {output_event, room(), 16});
