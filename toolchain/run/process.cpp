@@ -5,6 +5,7 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/run/monitored_end.hpp"
+#include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_host.hpp"
 #include "toolchain/run/process_machine.hpp"
@@ -22,6 +23,26 @@ PlaceFinding probe_process() {
                 "the guest's programs"};
 }
 
+namespace {
+
+// Linux would measure the rate of the time-stamp counter by the PIT, and give the counter up where others
+// have the processor meanwhile: no clock without a system call then, and 250 ticks a second while idle.
+std::string command_line(const RunOptions& options, const monitored::ClockStart& clock) {
+    return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " " + options.append;
+}
+
+std::vector<std::uint8_t> make_package(const RunOptions& options, const monitored::ClockStart& clock) {
+    return make_guest_package({.kernel = options.kernel,
+                               .initrd = options.initrd,
+                               .append = command_line(options, clock),
+                               .memory = options.memory,
+                               .print_counters = !options.stats.empty(),
+                               .kernel_address = process::kernel_address})
+        .bytes;
+}
+
+} // namespace
+
 RunStatus run_process(const RunOptions& options) {
     if (options.isolate) {
         throw InputError(
@@ -31,14 +52,8 @@ RunStatus run_process(const RunOptions& options) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }
     require_process_host();
-    const std::vector<std::uint8_t> package = make_guest_package({.kernel = options.kernel,
-                                                                  .initrd = options.initrd,
-                                                                  .append = options.append,
-                                                                  .memory = options.memory,
-                                                                  .print_counters = !options.stats.empty(),
-                                                                  .kernel_address = process::kernel_address})
-                                                  .bytes;
-    ProcessMachine machine(options, package);
+    const monitored::ClockStart clock = read_process_clock();
+    ProcessMachine machine(options, clock, make_package(options, clock));
     const MonitoredEnd end = machine.run(options);
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
 }

@@ -6,7 +6,6 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/load_segments.hpp"
 #include "toolchain/pack/vmm_image.hpp"
-#include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
 
 #include <algorithm>
@@ -79,10 +78,12 @@ Descriptor make_file(std::uint64_t bytes) {
 
 } // namespace
 
-ProcessMachine::ProcessMachine(const RunOptions& options, std::span<const std::uint8_t> package)
+ProcessMachine::ProcessMachine(const RunOptions& options, const monitored::ClockStart& clock,
+                               std::span<const std::uint8_t> package)
     : handover_(lay_out(options.memory, package.size(), make_process_filter().size())),
       file_(make_file(handover_.vmm_bytes + handover_.guest_memory)),
       memory_(Mapping::of_descriptor(file_, handover_.vmm_bytes)), events_(make_events()) {
+    handover_.clock = clock;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     if (options.memory > most_ram) {
         throw InputError("--memory: in a process a guest has 512 GiB at most");
@@ -120,7 +121,6 @@ void ProcessMachine::fill(std::span<const std::uint8_t> package) {
     const std::vector<std::uint8_t> filter = make_process_filter();
     std::ranges::copy(filter, memory.subspan(handover_.filter.offset).begin());
     std::ranges::copy(package, memory.subspan(handover_.package.offset).begin());
-    handover_.clock = read_process_clock();
     std::memcpy(memory.subspan(handover_address - image_address).data(), &handover_, sizeof handover_);
 }
 

@@ -18,7 +18,8 @@ namespace previrt {
 class ProcessMachine {
 public:
     // Throws InputError for what this machine does not give.
-    ProcessMachine(const RunOptions& options, std::span<const std::uint8_t> package);
+    ProcessMachine(const RunOptions& options, const monitored::ClockStart& clock,
+                   std::span<const std::uint8_t> package);
     ~ProcessMachine();
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;
