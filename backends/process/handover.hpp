@@ -28,8 +28,7 @@ struct Handover {
     Part free; // whole pages, zero
     Part output;
     Part input;
-    Part filter;           // instructions of a seccomp filter
-    std::uint64_t monitor; // its process
+    Part filter; // instructions of a seccomp filter
     std::uint64_t rewrites_user_calls;
     monitored::ClockStart clock;
 };

@@ -20,7 +20,6 @@ void host_started(Host* self);
 
 namespace {
 
-constexpr unsigned most_hosts = 128;
 Host hosts[most_hosts];
 unsigned host_count;
 Host* current;

@@ -45,6 +45,9 @@ constexpr std::uint64_t arena_address = 0x7f8000000000;
 constexpr unsigned arena_slot = arena_address / slot_bytes;
 constexpr std::uint64_t host_end = 0x7ffffffff000; // of what a process has
 
+// Of the guest's address spaces; the monitor ends a guest that makes more processes.
+constexpr unsigned most_hosts = 128;
+
 // ---- what the VMM finds open
 
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM

@@ -4,26 +4,23 @@
 #include "backends/process/layout.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
+#include "toolchain/pack/vmm_image.hpp"
 #include "toolchain/run/monitored_end.hpp"
 #include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_host.hpp"
 #include "toolchain/run/process_machine.hpp"
 
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 namespace previrt {
 
-PlaceFinding probe_process() {
-    require_process_host();
-    make_process_filter();
-    return {.found = "Syscall User Dispatch and FSGSBASE are there",
-            .isolation =
-                "seccomp keeps the host from the guest; nothing keeps the guest's kernel and the VMM from "
-                "the guest's programs"};
-}
-
 namespace {
+
+ProcessImage read_image() {
+    return read_process_image("previrt-process", read_vmm_image(Hypervisor::process));
+}
 
 // Linux would measure the rate of the time-stamp counter by the PIT, and give the counter up where others
 // have the processor meanwhile: no clock without a system call then, and 250 ticks a second while idle.
@@ -31,17 +28,16 @@ std::string command_line(const RunOptions& options, const monitored::ClockStart&
     return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " " + options.append;
 }
 
-std::vector<std::uint8_t> make_package(const RunOptions& options, const monitored::ClockStart& clock) {
-    return make_guest_package({.kernel = options.kernel,
-                               .initrd = options.initrd,
-                               .append = command_line(options, clock),
-                               .memory = options.memory,
-                               .print_counters = !options.stats.empty(),
-                               .kernel_address = process::kernel_address})
-        .bytes;
-}
-
 } // namespace
+
+PlaceFinding probe_process() {
+    require_process_host();
+    make_process_filter();
+    read_image();
+    return {.found = "Syscall User Dispatch and FSGSBASE are there",
+            .isolation = "between guest and host: " + describe(find_process_layers()) +
+                         "; nothing keeps the guest's kernel and the VMM from the guest's programs"};
+}
 
 RunStatus run_process(const RunOptions& options) {
     if (options.isolate) {
@@ -53,7 +49,17 @@ RunStatus run_process(const RunOptions& options) {
     }
     require_process_host();
     const monitored::ClockStart clock = read_process_clock();
-    ProcessMachine machine(options, clock, make_package(options, clock));
+    ProcessMachine machine(options, read_image(), clock,
+                           make_guest_package({.kernel = options.kernel,
+                                               .initrd = options.initrd,
+                                               .append = command_line(options, clock),
+                                               .memory = options.memory,
+                                               .print_counters = !options.stats.empty(),
+                                               .kernel_address = process::kernel_address})
+                               .bytes);
+    if (options.verbose) {
+        machine.describe(std::cerr);
+    }
     const MonitoredEnd end = machine.run(options);
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
 }

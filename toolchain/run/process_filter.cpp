@@ -39,6 +39,10 @@ scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
     return {.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
 }
 
+scmp_arg_cmp has_not(unsigned argument, std::uint64_t bits) {
+    return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = 0};
+}
+
 void allow(const Filter& filter, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
     check(seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, static_cast<unsigned>(arguments.size()),
                                  arguments.begin()));
@@ -61,22 +65,27 @@ std::vector<std::uint8_t> make_process_filter() {
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
     }
+    // Another architecture's calls, which have other numbers.
+    check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
     // The guest's memory, anywhere in the process.
+    constexpr std::uint64_t rights = PROT_READ | PROT_WRITE | PROT_EXEC;
     for (const std::uint64_t flags : {MAP_SHARED | MAP_FIXED, MAP_SHARED | MAP_FIXED | MAP_POPULATE}) {
-        allow(filter, SCMP_SYS(mmap), {equals(3, flags), equals(4, memory_descriptor)});
+        allow(filter, SCMP_SYS(mmap), {has_not(2, ~rights), equals(3, flags), equals(4, memory_descriptor)});
     }
     allow(filter, SCMP_SYS(munmap));
-    allow(filter, SCMP_SYS(mprotect));
+    allow(filter, SCMP_SYS(mprotect), {has_not(2, ~rights)});
     // Another process, with nothing of ours but this memory.
     allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});
     allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, SIGKILL)});
     allow(filter, SCMP_SYS(getppid));
-    allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_SYSCALL_USER_DISPATCH)});
+    allow(filter, SCMP_SYS(prctl),
+          {equals(0, PR_SET_SYSCALL_USER_DISPATCH), equals(1, PR_SYS_DISPATCH_ON), equals(4, 0)});
+    // The first timer, and nothing told of what it was set to.
     allow(filter, SCMP_SYS(timer_create), {equals(0, CLOCK_MONOTONIC)});
-    allow(filter, SCMP_SYS(timer_settime), {equals(0, 0)});
+    allow(filter, SCMP_SYS(timer_settime), {equals(0, 0), equals(1, 0), equals(3, 0)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAIT)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAKE)});
-    allow(filter, SCMP_SYS(write), {equals(0, output_event)});
+    allow(filter, SCMP_SYS(write), {equals(0, output_event), equals(2, sizeof(std::uint64_t))});
     allow(filter, SCMP_SYS(rt_sigreturn));
     allow(filter, SCMP_SYS(restart_syscall));
     allow(filter, SCMP_SYS(exit_group));

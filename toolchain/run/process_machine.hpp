@@ -6,11 +6,14 @@
 #include "toolchain/run/mapping.hpp"
 #include "toolchain/run/monitored_console.hpp"
 #include "toolchain/run/monitored_threads.hpp"
+#include "toolchain/run/process_image.hpp"
+#include "toolchain/run/process_start.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <span>
-#include <sys/types.h>
+#include <vector>
 
 namespace previrt {
 
@@ -18,29 +21,31 @@ namespace previrt {
 class ProcessMachine {
 public:
     // Throws InputError for what this machine does not give.
-    ProcessMachine(const RunOptions& options, const monitored::ClockStart& clock,
-                   std::span<const std::uint8_t> package);
+    ProcessMachine(const RunOptions& options, const ProcessImage& image, const monitored::ClockStart& clock,
+                   std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans = process_plans);
     ~ProcessMachine();
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;
 
     MonitoredEnd run(const RunOptions& options);
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
+    // For --verbose.
+    void describe(std::ostream& output) const;
 
 private:
     [[nodiscard]] monitored::ConsoleRing& ring(const monitored::Part& part) const;
-    void fill(std::span<const std::uint8_t> package);
-    void start();
+    void fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
+              std::span<const std::uint8_t> package);
     void call() const;
     ProcessorEnd wait();
     void end() const;
 
-    process::Handover handover_;
+    std::uint64_t event_word_; // its offset
+    process::Handover handover_{};
     Descriptor file_;
-    Mapping memory_; // of the VMM
+    std::unique_ptr<Mapping> memory_; // of the VMM
     ConsoleEvents events_;
-    std::uint64_t event_word_ = 0; // its offset
-    pid_t first_ = 0;              // and the group of all
+    StartedProcess first_{};
     std::unique_ptr<MonitoredConsole> console_;
 };
 

@@ -31,7 +31,8 @@ public:
 // Before there is a VMM in the guest, or where there is to be none: a model of its own.
 class OwnDevices : public Devices {
 public:
-    OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input, std::function<void()> output_came);
+    OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input,
+               std::function<void()> output_came);
 
     void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
     void look(std::uint64_t now) override;

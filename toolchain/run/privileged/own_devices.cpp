@@ -12,7 +12,8 @@ constexpr std::uint32_t room = sizeof(monitored::ConsoleRing::bytes);
 
 } // namespace
 
-OwnDevices::OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input, std::function<void()> output_came)
+OwnDevices::OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input,
+                       std::function<void()> output_came)
     : output_(output), input_(input), output_came_(std::move(output_came)) {}
 
 void OwnDevices::start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now) {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/process_child.hpp"
+
+#include "backends/process/layout.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+class Child {
+public:
+    explicit Child(const ProcessChild& child) : child_(child) {}
+
+    [[noreturn]] void become() {
+        close(child_.go_write);
+        close(child_.report_read);
+        await_monitor();
+        drop_what_programs_could_gain();
+        if (child_.has_user_namespace) {
+            require(become_nobody(), ProcessStep::user); // all that there is in it
+        }
+        empty_root();
+        if (!child_.has_user_namespace && may(CAP_KILL)) { // or the monitor could not end us
+            report_.is_another_user = syscall(SYS_setgroups, 0, nullptr) == 0 && become_nobody();
+        }
+        end_with_monitor();
+        forget_signals();
+        drop_privileges();
+        move_descriptors();
+        set_limits();
+        say();
+        if (child_.file < 0) {
+            _exit(0);
+        }
+        char name[] = "previrt-process";
+        char* const arguments[] = {name, nullptr};
+        char* const environment[] = {nullptr};
+        syscall(SYS_execveat, image_place, "", arguments, environment, AT_EMPTY_PATH);
+        fail(ProcessStep::program);
+    }
+
+private:
+    enum Place : std::uint8_t { image_place = 5, report_place, go_place, first_closed };
+
+    void say() { [[maybe_unused]] const ssize_t written = write(report_to_, &report_, sizeof report_); }
+    [[noreturn]] void fail(ProcessStep step) {
+        report_.error = errno;
+        report_.failed = step;
+        say();
+        _exit(1);
+    }
+    void require(bool done, ProcessStep step) {
+        if (!done) {
+            fail(step);
+        }
+    }
+
+    [[nodiscard]] static bool may(unsigned capability) {
+        __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+        __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+        return syscall(SYS_capget, &header, &data) == 0 &&
+               (data[capability / 32].effective >> (capability % 32) & 1U) != 0;
+    }
+
+    void await_monitor() {
+        char byte = 0;
+        ssize_t got = 0;
+        do {
+            got = read(child_.go, &byte, 1);
+        } while (got < 0 && errno == EINTR);
+        if (got == 0) {
+            _exit(1); // it has ended
+        }
+        require(got == 1, ProcessStep::monitor);
+    }
+
+    // The C library's would have other threads follow, which are the monitor's.
+    static bool become_nobody() {
+        return syscall(SYS_setresgid, nogroup, nogroup, nogroup) == 0 &&
+               syscall(SYS_setresuid, nobody, nobody, nobody) == 0;
+    }
+
+    void empty_root() {
+        if (child_.has_mount_namespace) {
+            constexpr const char* place = "/proc"; // any that is there
+            constexpr unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+            require(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        mount("none", place, "tmpfs", flags, "size=4k,nr_inodes=1") == 0 &&
+                        chdir(place) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
+                        umount2(".", MNT_DETACH) == 0 && chdir("/") == 0,
+                    ProcessStep::empty_root);
+            report_.has_empty_root = true;
+        } else if (may(CAP_SYS_CHROOT)) {
+            // A directory that was removed takes nothing in.
+            char name[] = "/tmp/previrt-XXXXXX";
+            report_.has_empty_root =
+                mkdtemp(name) != nullptr && chdir(name) == 0 && rmdir(name) == 0 && chroot(".") == 0;
+        }
+    }
+
+    // Behind what changes the user, which makes Linux forget it.
+    void end_with_monitor() {
+        pollfd gone{.fd = child_.go, .events = 0, .revents = 0};
+        require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
+        if ((gone.revents & POLLHUP) != 0) {
+            _exit(1); // before this could tell
+        }
+    }
+
+    // The monitor's calls go to the whole group, and so to what has no handler.
+    static void forget_signals() {
+        setpgid(0, 0);
+        for (int number = 1; number < NSIG; ++number) {
+            signal(number, SIG_DFL);
+        }
+        signal(process::event_signal, SIG_IGN);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+    }
+
+    void set_limits() {
+        for (const ProcessLimit& limit : child_.limits) {
+            rlimit now{};
+            require(getrlimit(limit.resource, &now) == 0, ProcessStep::limits);
+            now.rlim_max = now.rlim_max < limit.most ? now.rlim_max : limit.most;
+            now.rlim_cur = now.rlim_max;
+            require(setrlimit(limit.resource, &now) == 0, ProcessStep::limits);
+        }
+    }
+
+    void drop_what_programs_could_gain() {
+        for (unsigned long capability = 0; may(CAP_SETPCAP) && prctl(PR_CAPBSET_READ, capability) >= 0;
+             ++capability) {
+            require(prctl(PR_CAPBSET_DROP, capability) == 0, ProcessStep::privileges);
+        }
+    }
+
+    // Nor does exec give root's back: it may add none.
+    void drop_privileges() {
+        __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+        const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+        require(syscall(SYS_capset, &header, &none) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
+                ProcessStep::privileges);
+    }
+
+    // First to where none of them is.
+    void move_descriptors() {
+        const struct {
+            int from;
+            int to;
+            int flags;
+        } moves[] = {{.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
+                     {.from = child_.output, .to = process::output_event, .flags = 0},
+                     {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
+                     {.from = child_.go, .to = go_place, .flags = O_CLOEXEC},
+                     {.from = child_.report, .to = report_place, .flags = O_CLOEXEC}};
+        int apart[std::size(moves)] = {};
+        for (std::size_t i = 0; i < std::size(moves); ++i) {
+            apart[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD_CLOEXEC, int{first_closed});
+            require(moves[i].from < 0 || apart[i] >= 0, ProcessStep::descriptors);
+        }
+        for (std::size_t i = 0; i < std::size(moves); ++i) {
+            require(apart[i] < 0 || dup3(apart[i], moves[i].to, moves[i].flags) >= 0,
+                    ProcessStep::descriptors);
+        }
+        report_to_ = report_place;
+        for (const int standard : {0, 1, 2}) {
+            close(standard);
+        }
+        closefrom(first_closed);
+    }
+
+    const ProcessChild& child_;
+    int report_to_ = child_.report;
+    ProcessChildReport report_{};
+};
+
+} // namespace
+
+void become_process(const ProcessChild& child) {
+    Child(child).become();
+}
+
+} // namespace previrt

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+// What a child does between clone and exec to keep itself, and all that it becomes, from the host. Only calls
+// that are safe after fork.
+namespace previrt {
+
+// Each may be what fails.
+enum class ProcessStep : std::uint8_t {
+    none,
+    monitor,
+    user,
+    empty_root,
+    limits,
+    descriptors,
+    privileges,
+    program,
+};
+inline constexpr std::array process_step_names = {"clone",  "its start",   "another user", "an empty root",
+                                                  "limits", "descriptors", "privileges",   "exec"};
+
+// Sent when it is about to become the program, and again where it cannot.
+struct ProcessChildReport {
+    ProcessStep failed;
+    bool has_empty_root;
+    bool is_another_user;
+    int error;
+};
+
+constexpr uid_t nobody = 65534;
+constexpr gid_t nogroup = 65534;
+
+struct ProcessLimit {
+    __rlimit_resource_t resource;
+    rlim_t most;
+};
+
+struct ProcessChild {
+    bool has_user_namespace;
+    bool has_mount_namespace;
+    int file;   // of the program; -1: there is none, and it ends well
+    int memory; // become memory_descriptor and output_event; nothing else stays open
+    int output;
+    int go;       // read: a byte, when what the monitor does for it is done
+    int report;   // written
+    int go_write; // the monitor's ends
+    int report_read;
+    std::array<ProcessLimit, 9> limits;
+};
+
+[[noreturn]] void become_process(const ProcessChild& child);
+
+} // namespace previrt

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/process_start.hpp"
+
+#include "backends/process/layout.hpp"
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/run/process_child.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <optional>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+// The one that waits for the others, and they.
+constexpr rlim_t most_processes = process::most_hosts + 1;
+
+std::string system_error(int error) {
+    return std::generic_category().message(error);
+}
+
+// Each user namespace for itself: else all of the user's are counted.
+bool linux_counts_by_namespace() {
+    utsname system{};
+    uname(&system);
+    const std::string release = system.release;
+    const int major = std::stoi(release);
+    const int minor = std::stoi(release.substr(release.find('.') + 1));
+    return major > 5 || (major == 5 && minor >= 14);
+}
+
+bool write_file_of_process(pid_t process, const char* name, const std::string& text) {
+    const Descriptor file(
+        open(("/proc/" + std::to_string(process) + "/" + name).c_str(), O_WRONLY | O_CLOEXEC));
+    return file.number() >= 0 &&
+           write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::string map_of(unsigned inside, unsigned outside) {
+    return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
+}
+
+// Nobody inside is the one outside, where we may say so; else it is us. Gives who.
+std::optional<uid_t> map_users(pid_t process) {
+    if (geteuid() == 0 && write_file_of_process(process, "uid_map", map_of(nobody, nobody)) &&
+        write_file_of_process(process, "gid_map", map_of(nogroup, nogroup))) {
+        return nobody;
+    }
+    const bool mapped = write_file_of_process(process, "setgroups", "deny") &&
+                        write_file_of_process(process, "uid_map", map_of(nobody, geteuid())) &&
+                        write_file_of_process(process, "gid_map", map_of(nogroup, getegid()));
+    return mapped ? std::optional(geteuid()) : std::nullopt;
+}
+
+struct Attempt {
+    StartedProcess started;
+    std::string failure;
+};
+
+class Start {
+public:
+    Start(const ProcessProgram& program, const ProcessPlan& plan) : program_(program), plan_(plan) {}
+
+    Attempt run() {
+        const pid_t process = clone_child();
+        if (process < 0) {
+            return {.started = {}, .failure = std::string("clone: ") + system_error(errno)};
+        }
+        report_.write.close();
+        Attempt attempt{.started = {.process = process, .layers = {}}, .failure = prepare(process)};
+        if (attempt.failure.empty()) {
+            attempt.failure = await(attempt.started.layers);
+        }
+        if (!attempt.failure.empty() || program_.file < 0) {
+            kill(process, SIGKILL);
+            waitpid(process, nullptr, 0);
+        }
+        return attempt;
+    }
+
+private:
+    pid_t clone_child() {
+        constexpr std::uint64_t others =
+            CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+        const std::uint64_t namespaces =
+            (plan_.user_namespace ? CLONE_NEWUSER : 0) | (plan_.other_namespaces ? others : 0);
+        is_counted_ = plan_.user_namespace && linux_counts_by_namespace();
+        const rlim_t own = is_counted_ ? most_processes : RLIM_INFINITY;
+        const rlim_t own_signals = is_counted_ ? 4 * most_processes : RLIM_INFINITY; // timers too
+        const ProcessChild child{.has_user_namespace = plan_.user_namespace,
+                                 .has_mount_namespace = plan_.other_namespaces,
+                                 .file = program_.file,
+                                 .memory = program_.memory,
+                                 .output = program_.output,
+                                 .go = go_.read.number(),
+                                 .report = report_.write.number(),
+                                 .go_write = go_.write.number(),
+                                 .report_read = report_.read.number(),
+                                 .limits = {{{.resource = RLIMIT_CORE, .most = 0},
+                                             {.resource = RLIMIT_FSIZE, .most = 0},
+                                             {.resource = RLIMIT_MEMLOCK, .most = 0},
+                                             {.resource = RLIMIT_MSGQUEUE, .most = 0},
+                                             {.resource = RLIMIT_RTPRIO, .most = 0},
+                                             {.resource = RLIMIT_NOFILE, .most = 0},
+                                             {.resource = RLIMIT_AS, .most = program_.address_space},
+                                             {.resource = RLIMIT_NPROC, .most = own},
+                                             {.resource = RLIMIT_SIGPENDING, .most = own_signals}}}};
+        // fork() would make no namespaces.
+        const auto process = static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0));
+        if (process == 0) {
+            become_process(child);
+        }
+        return process;
+    }
+
+    std::string prepare(pid_t process) {
+        // Where memory is short, a guest goes before what else runs here. It is no loss where that cannot be.
+        write_file_of_process(process, "oom_score_adj", "500");
+        if (plan_.user_namespace) {
+            const std::optional<uid_t> user = map_users(process);
+            if (!user) {
+                return std::string("a map of its users: ") + system_error(errno);
+            }
+            is_another_user_ = *user != geteuid();
+            is_counted_ = is_counted_ && *user != 0; // root's are not
+        }
+        const char byte = 0;
+        return write(go_.write.number(), &byte, 1) == 1 ? "" : std::string("pipe: ") + system_error(errno);
+    }
+
+    // Until it has become the program.
+    std::string await(ProcessLayers& layers) {
+        ProcessChildReport report{};
+        bool has_reported = false;
+        for (;;) {
+            const ssize_t got = read(report_.read.number(), &report, sizeof report);
+            if (got < 0 && errno == EINTR) {
+                continue;
+            }
+            if (got != static_cast<ssize_t>(sizeof report)) {
+                break;
+            }
+            has_reported = true;
+        }
+        if (report.failed != ProcessStep::none) {
+            return std::string(process_step_names.at(static_cast<std::size_t>(report.failed))) + ": " +
+                   system_error(report.error);
+        }
+        layers.has_user_namespace = plan_.user_namespace;
+        layers.has_other_namespaces = plan_.other_namespaces;
+        layers.has_empty_root = report.has_empty_root;
+        layers.is_another_user = is_another_user_ || report.is_another_user;
+        layers.is_counted = is_counted_;
+        return has_reported ? "" : "it ended before it had begun";
+    }
+
+    const ProcessProgram& program_;
+    const ProcessPlan& plan_;
+    Pipe go_ = make_pipe();
+    Pipe report_ = make_pipe();
+    bool is_counted_ = false;
+    bool is_another_user_ = false;
+};
+
+} // namespace
+
+std::string describe(const ProcessLayers& layers) {
+    std::string text = "a seccomp filter, no privileges";
+    if (layers.has_user_namespace) {
+        text += ", namespaces of its own, for users too";
+    } else if (layers.has_other_namespaces) {
+        text += ", namespaces of its own, but for users (" + layers.lacking + ")";
+    } else {
+        text += ", no namespaces of its own (" + layers.lacking + ")";
+    }
+    text += layers.has_empty_root ? ", an empty root" : "";
+    text += layers.is_another_user ? ", the user nobody" : "";
+    text += ", " + std::to_string(process::most_hosts) + " processes at most";
+    return text + (layers.is_counted ? "" : ", as its monitor counts them");
+}
+
+StartedProcess start_process(const ProcessProgram& program, std::span<const ProcessPlan> plans) {
+    std::string lacking;
+    std::string failure;
+    for (const ProcessPlan& plan : plans) {
+        Attempt attempt = Start(program, plan).run();
+        if (attempt.failure.empty()) {
+            attempt.started.layers.lacking = lacking;
+            return attempt.started;
+        }
+        failure = attempt.failure;
+        lacking = lacking.empty() ? failure : lacking;
+    }
+    throw InputError("--on process: this machine starts no guest: " + failure);
+}
+
+ProcessLayers find_process_layers() {
+    return start_process({}).layers;
+}
+
+Descriptor make_executable(std::span<const std::uint8_t> file) {
+    constexpr unsigned executable = 0x10; // MFD_EXEC, since Linux 6.3
+    Descriptor made(memfd_create("previrt-process", MFD_CLOEXEC | executable));
+    if (made.number() < 0 && errno == EINVAL) {
+        made = Descriptor(memfd_create("previrt-process", MFD_CLOEXEC));
+    }
+    for (std::size_t done = 0; made.number() >= 0 && done < file.size();) {
+        const ssize_t written = write(made.number(), file.data() + done, file.size() - done);
+        if (written <= 0) {
+            throw InputError("the VMM's image: " + system_error(errno));
+        }
+        done += static_cast<std::size_t>(written);
+    }
+    if (made.number() < 0) {
+        throw InputError("the VMM's image: memfd_create: " + system_error(errno) +
+                         " (vm.memfd_noexec must not be 2)");
+    }
+    return made;
+}
+
+} // namespace previrt

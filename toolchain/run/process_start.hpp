@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/host/program.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace previrt {
+
+// What a program in a process of its own has of this machine: two descriptors, and so much address space.
+struct ProcessProgram {
+    int file = -1; // an ELF executable; -1: none, to find out what this machine allows
+    int memory = -1;
+    int output = -1;
+    std::uint64_t address_space = 0;
+};
+
+// What this machine is asked for.
+struct ProcessPlan {
+    bool user_namespace;
+    bool other_namespaces;
+};
+// The best first.
+constexpr std::array process_plans = {
+    ProcessPlan{.user_namespace = true, .other_namespaces = true},
+    ProcessPlan{.user_namespace = false, .other_namespaces = true},
+    ProcessPlan{.user_namespace = false, .other_namespaces = false},
+};
+
+// What it gave. No privileges are left in any case.
+struct ProcessLayers {
+    bool has_user_namespace = false;
+    bool has_other_namespaces = false;
+    bool has_empty_root = false;
+    bool is_another_user = false;
+    bool is_counted = false; // Linux makes no more of its processes than it may have
+    std::string lacking;     // why it has no namespaces; empty: it has
+};
+std::string describe(const ProcessLayers& layers);
+
+struct StartedProcess {
+    pid_t process; // and of its group; ended by SIGKILL with the calling thread
+    ProcessLayers layers;
+};
+
+// By the first plan that works. Throws InputError where none does.
+StartedProcess start_process(const ProcessProgram& program,
+                             std::span<const ProcessPlan> plans = process_plans);
+// What start_process would give a program here.
+ProcessLayers find_process_layers();
+
+// An executable of these bytes, in no directory. Throws InputError.
+Descriptor make_executable(std::span<const std::uint8_t> file);
+
+} // namespace previrt
