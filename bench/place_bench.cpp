@@ -132,14 +132,23 @@ private:
         }
     }
 
+    [[nodiscard]] int longest_name() const {
+        std::size_t longest = 0;
+        for (const Column& column : columns_) {
+            longest = std::max(longest, column.name.size());
+        }
+        return static_cast<int>(longest);
+    }
+
     void print() const {
+        const int width = longest_name() + 1;
         for (const Measured& measured : measured_) {
             const PlaceTimes& times = measured.times;
-            std::printf("%-14s %s; a second by its clock: %.4f s\n", measured.column.name.c_str(),
+            std::printf("%-*s %s; a second by its clock: %.4f s\n", width, measured.column.name.c_str(),
                         times.kernel.c_str(), times.our_nanoseconds / times.nanoseconds);
         }
         for (const auto& [name, reason] : left_out_) {
-            std::printf("%-14s left out: %s\n", name.c_str(), reason.c_str());
+            std::printf("%-*s left out: %s\n", width, name.c_str(), reason.c_str());
         }
         std::printf("%u runs, processor %u\n\n", options_.runs, processor_);
         table_.print();
