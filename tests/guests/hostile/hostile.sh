@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # hostile.sh BACK-END GUEST PREVIRT STATUSES PATTERN [MUTATION]
 # Runs a guest that misbehaves, or one whose package was damaged after packing. It must end with one of the
-# STATUSES (0|1|124), a line on one of the consoles must match PATTERN, and Xen must live.
+# STATUSES (0|1|124), and a line on one of the consoles must match PATTERN. Xen must live; of a guest in processes none
+# may be left.
 set -euo pipefail
 backend=$1 guest=$2 previrt=$3 statuses=$4 pattern=$5 mutation=${6-}
 work=$(mktemp -d)
@@ -16,8 +17,12 @@ fi
 seconds=90
 [[ $statuses != *124* ]] || seconds=10
 status=0
-"$previrt" run --on "$backend" --memory 64M --timeout "$seconds" --verbose "$guest" \
-    </dev/null >"$work/output" 2>"$work/errors" || status=$?
+options=()
+[ "$backend" = process ] || options=(--verbose)
+setsid "$previrt" run --on "$backend" --memory 64M --timeout "$seconds" "${options[@]}" "$guest" \
+    </dev/null >"$work/output" 2>"$work/errors" &
+session=$!
+wait "$session" || status=$?
 if [ "$status" -eq 2 ] && ! [ -s "$work/output" ] &&
     grep -Eq 'not built|apt-get' <(tail -n 1 "$work/errors"); then
     echo "skipped: previrt run --on $backend: $(tail -n 1 "$work/errors")"
@@ -33,8 +38,13 @@ fail() {
 [[ $status =~ ^($statuses)$ ]] || fail "the status is $status"
 said=$(grep -av 'sha256\|^previrt: downloading ' "$work/errors" | grep -ac '^previrt: ' || true)
 [ "$said" -eq $((status != 0)) ] || fail "previrt said $said lines"
-! grep -aEq 'Panic on CPU|FATAL' "$work/errors" || fail "Xen panicked"
-grep -aq '^(XEN) Freed .* init memory' "$work/errors" || fail "Xen did not start a domain"
+case $backend in
+xen*)
+    ! grep -aEq 'Panic on CPU|FATAL' "$work/errors" || fail "Xen panicked"
+    grep -aq '^(XEN) Freed .* init memory' "$work/errors" || fail "Xen did not start a domain"
+    ;;
+process) ! pgrep -l -s "$session" || fail "processes are left" ;;
+esac
 ! grep -aq 'FAIL' "$work/output" || fail "the guest says so"
 tr -d '\r' <"$work/output" | cat - "$work/errors" >"$work/all"
 grep -aEq -- "$pattern" "$work/all" || fail "nothing matches '$pattern'"
