@@ -52,9 +52,9 @@ std::vector<Column> choose(std::span<const Column> columns, const std::vector<st
 struct Measured {
     Column column;
     MeasuredPlace place;
-    PlaceTimes times{}; // of the last run
-    std::vector<double> launches{};
-    std::vector<Samples> operations{}; // in nanoseconds, one a run
+    PlaceTimes times; // of the last run
+    std::vector<double> launches;
+    std::vector<Samples> operations; // in nanoseconds, one a run
 
     void add(const std::string& operation, double nanoseconds) {
         auto known = std::ranges::find(operations, operation, &Samples::operation);
@@ -74,8 +74,13 @@ public:
 
     void run() {
         for (const Column& column : columns_) {
-            try_column(column,
-                       [&] { measured_.push_back({.column = column, .place = column.find(files_)}); });
+            try_column(column, [&] {
+                measured_.push_back({.column = column,
+                                     .place = column.find(files_),
+                                     .times = {},
+                                     .launches = {},
+                                     .operations = {}});
+            });
         }
         move_to_processor(processor_);
         for (unsigned run = 1; run <= options_.runs; ++run) {

@@ -203,7 +203,7 @@ TEST(ProcessTable, CountsMemoryThatIsThere) {
     guest.read_output();
     const std::uint64_t ours = memory_use(getpid()).pages;
     const std::vector<std::uint8_t> block(std::size_t{64} << 20U, 1);
-    EXPECT_GE(memory_use(getpid()).pages, ours + block.size() * 9 / 10);
+    EXPECT_GE(memory_use(getpid()).pages, ours + (block.size() * 9 / 10));
     EXPECT_GT(memory_use(guest.process()).page_tables, 0U);
     EXPECT_LT(memory_use(guest.process()).pages, block.size());
     EXPECT_GT(available_memory(), 0U);

@@ -22,10 +22,11 @@ ProcessImage read_image() {
     return read_process_image("previrt-process", read_vmm_image(Hypervisor::process));
 }
 
-// Linux would measure the rate of the time-stamp counter by the PIT, and give the counter up where others
-// have the processor meanwhile: no clock without a system call then, and 250 ticks a second while idle.
+// All clocks of a guest are the time-stamp counter's. Linux would measure its rate by the PIT, and then hold
+// it against ticks: where others have the processor meanwhile it gives the counter up. Then a clock takes a
+// system call, and an idle guest ticks 250 times a second.
 std::string command_line(const RunOptions& options, const monitored::ClockStart& clock) {
-    return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " " + options.append;
+    return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " tsc=reliable " + options.append;
 }
 
 } // namespace
