@@ -32,7 +32,7 @@ Started start(const Program& program) {
 } // namespace
 
 IdleGuest::IdleGuest(const Program& program, std::string word)
-    : word_(std::move(word)), begin_(Clock::now()), process_(0) {
+    : word_(std::move(word)), begin_(Clock::now()) {
     Started started = start(program);
     process_ = started.process;
     output_ = std::move(started.output);
@@ -50,7 +50,8 @@ void IdleGuest::read_output() {
         throw InputError("a guest ended before it was up; it said:\n" + said_);
     }
     said_.append(block.data(), static_cast<std::size_t>(got));
-    if (!took_ && said_.find(word_) != std::string::npos) {
+    if (!is_up_ && said_.find(word_) != std::string::npos) {
+        is_up_ = true;
         took_ = age();
     }
 }

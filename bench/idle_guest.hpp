@@ -4,7 +4,6 @@
 #include "toolchain/host/program.hpp"
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <sys/types.h>
 
@@ -27,9 +26,9 @@ public:
     void read_output();
     void require_running() const;
 
-    [[nodiscard]] bool is_up() const { return took_.has_value(); }
-    // From its start.
-    [[nodiscard]] std::chrono::nanoseconds took() const { return *took_; }
+    [[nodiscard]] bool is_up() const { return is_up_; }
+    // From its start until it was up.
+    [[nodiscard]] std::chrono::nanoseconds took() const { return took_; }
     [[nodiscard]] std::chrono::nanoseconds age() const { return Clock::now() - begin_; }
     // Of the program that runs it.
     [[nodiscard]] pid_t process() const { return process_; }
@@ -38,10 +37,11 @@ public:
 private:
     std::string word_;
     Clock::time_point begin_;
-    pid_t process_;
+    pid_t process_ = 0;
     Descriptor output_;
     std::string said_;
-    std::optional<std::chrono::nanoseconds> took_;
+    bool is_up_ = false;
+    std::chrono::nanoseconds took_{};
 };
 
 } // namespace previrt

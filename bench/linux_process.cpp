@@ -9,6 +9,8 @@ void bench_linux_process(const PlaceBenchOptions& options) {
     bench_places(options, std::vector{
                               native_column(),
                               previrt_column("process", {"--on", "process"}),
+                              previrt_column("process --no-syscall-rewrite",
+                                             {"--on", "process", "--no-syscall-rewrite"}),
                               user_mode_linux_column(),
                               gvisor_column(),
                           });

@@ -78,9 +78,13 @@ private:
 };
 
 [[noreturn]] void fail(const TimedEnd& end) {
+    std::string lines = end.last_lines;
+    if (lines.ends_with('\n')) {
+        lines.pop_back();
+    }
     throw InputError("it " +
                      (end.timed_out ? "took too long" : "ended with status " + std::to_string(end.status)) +
-                     "; its last lines:\n" + end.last_lines);
+                     "; its last lines:\n" + lines);
 }
 
 } // namespace

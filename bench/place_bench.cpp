@@ -52,9 +52,9 @@ std::vector<Column> choose(std::span<const Column> columns, const std::vector<st
 struct Measured {
     Column column;
     MeasuredPlace place;
-    PlaceTimes times{}; // of the last run
-    std::vector<double> launches{};
-    std::vector<Samples> operations{}; // in nanoseconds, one a run
+    PlaceTimes times; // of the last run
+    std::vector<double> launches;
+    std::vector<Samples> operations; // in nanoseconds, one a run
 
     void add(const std::string& operation, double nanoseconds) {
         auto known = std::ranges::find(operations, operation, &Samples::operation);
@@ -74,8 +74,13 @@ public:
 
     void run() {
         for (const Column& column : columns_) {
-            try_column(column,
-                       [&] { measured_.push_back({.column = column, .place = column.find(files_)}); });
+            try_column(column, [&] {
+                measured_.push_back({.column = column,
+                                     .place = column.find(files_),
+                                     .times = {},
+                                     .launches = {},
+                                     .operations = {}});
+            });
         }
         move_to_processor(processor_);
         for (unsigned run = 1; run <= options_.runs; ++run) {
@@ -132,14 +137,23 @@ private:
         }
     }
 
+    [[nodiscard]] int longest_name() const {
+        std::size_t longest = 0;
+        for (const Column& column : columns_) {
+            longest = std::max(longest, column.name.size());
+        }
+        return static_cast<int>(longest);
+    }
+
     void print() const {
+        const int width = longest_name() + 1;
         for (const Measured& measured : measured_) {
             const PlaceTimes& times = measured.times;
-            std::printf("%-14s %s; a second by its clock: %.4f s\n", measured.column.name.c_str(),
+            std::printf("%-*s %s; a second by its clock: %.4f s\n", width, measured.column.name.c_str(),
                         times.kernel.c_str(), times.our_nanoseconds / times.nanoseconds);
         }
         for (const auto& [name, reason] : left_out_) {
-            std::printf("%-14s left out: %s\n", name.c_str(), reason.c_str());
+            std::printf("%-*s left out: %s\n", width, name.c_str(), reason.c_str());
         }
         std::printf("%u runs, processor %u\n\n", options_.runs, processor_);
         table_.print();

@@ -44,6 +44,10 @@ void print_right(const std::string& text, int width) {
     std::printf("%*s", width, text.c_str());
 }
 
+int width_for(const std::string& title, int least) {
+    return std::max(least, static_cast<int>(title.size()) + 2);
+}
+
 } // namespace
 
 void TimeTable::add(const std::string& row, const std::string& column, std::vector<double> nanoseconds) {
@@ -68,7 +72,7 @@ void TimeTable::print() const {
 void TimeTable::print_medians() const {
     std::printf("%-*s", name_width, "median");
     for (std::size_t column = 0; column < columns_.size(); ++column) {
-        print_right(columns_[column], time_width);
+        print_right(columns_[column], width_for(columns_[column], time_width));
         print_right(column == 0 ? "" : "ratio", column == 0 ? 0 : ratio_width);
     }
     std::printf("\n");
@@ -77,7 +81,7 @@ void TimeTable::print_medians() const {
         for (std::size_t column = 0; column < row.samples.size(); ++column) {
             const bool is_there = !row.samples[column].empty();
             const double median = is_there ? spread_of(row.samples[column]).median : 0;
-            print_right(is_there ? time_text(median) : "-", time_width);
+            print_right(is_there ? time_text(median) : "-", width_for(columns_[column], time_width));
             if (column > 0) {
                 const bool has_ratio = is_there && !row.samples[0].empty();
                 print_right(has_ratio ? three_digits(median / spread_of(row.samples[0]).median) : "",
@@ -91,21 +95,23 @@ void TimeTable::print_medians() const {
 void TimeTable::print_quartiles() const {
     std::printf("%-*s", name_width, "quartiles");
     for (const std::string& column : columns_) {
-        print_right(column, quartiles_width);
+        print_right(column, width_for(column, quartiles_width));
     }
     std::printf("\n");
     for (const Row& row : rows_) {
         std::printf("%-*s", name_width, row.name.c_str());
-        for (const std::vector<double>& samples : row.samples) {
+        for (std::size_t column = 0; column < row.samples.size(); ++column) {
+            const std::vector<double>& samples = row.samples[column];
+            const int width = width_for(columns_[column], quartiles_width);
             if (samples.empty()) {
-                print_right("-", quartiles_width);
+                print_right("-", width);
                 continue;
             }
             const Spread spread = spread_of(samples);
             const Unit unit = unit_of(spread.upper_quartile);
             print_right(three_digits(spread.lower_quartile / unit.nanoseconds) + " .. " +
                             three_digits(spread.upper_quartile / unit.nanoseconds) + " " + unit.name,
-                        quartiles_width);
+                        width);
         }
         std::printf("\n");
     }

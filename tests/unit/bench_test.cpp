@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "bench/gvisor.hpp"
+#include "bench/idle_guest.hpp"
 #include "bench/measured_place.hpp"
+#include "bench/place_bench.hpp"
+#include "bench/process_table.hpp"
 #include "bench/spread.hpp"
 #include "bench/timed_program.hpp"
+#include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/temporary_directory.hpp"
 
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace previrt {
 namespace {
@@ -90,6 +101,113 @@ TEST(MeasuredPlace, TellsWhatTheProgramSaidLast) {
     const std::string why = why_not_measured("echo it is broken; exit 4");
     EXPECT_NE(why.find("status 4"), std::string::npos) << why;
     EXPECT_NE(why.find("it is broken"), std::string::npos) << why;
+}
+
+std::string why_refused(const std::vector<std::string>& columns) {
+    PlaceBenchOptions options;
+    options.columns = columns;
+    try {
+        bench_places(options, std::vector{native_column(), previrt_column("kvm --isolate", {})});
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(PlaceBench, NamesTheColumnsThereAre) {
+    EXPECT_EQ(why_refused({"kvm"}), "--columns: 'kvm' is none of native, kvm --isolate");
+}
+
+TEST(Gvisor, RunsOneProgramWithWhatIsInMemory) {
+    const TemporaryDirectory directory;
+    const Program run = gvisor("/cache/runsc", "/bin/true", {{"samples", "3"}}, directory.path());
+    const std::string bundle = directory.path() + "/gvisor";
+    EXPECT_EQ(run.arguments.front(), "/cache/runsc");
+    EXPECT_NE(std::ranges::find(run.arguments, "--platform=systrap"), run.arguments.end());
+    EXPECT_NE(std::ranges::find(run.arguments, bundle), run.arguments.end());
+    EXPECT_EQ(std::ranges::find(run.arguments, "--rootless") == run.arguments.end(), geteuid() == 0);
+    EXPECT_EQ(read_file(bundle + "/root/program"), read_file("/bin/true"));
+    const auto configuration = nlohmann::json::parse(read_text(bundle + "/config.json"));
+    EXPECT_EQ(configuration["process"]["args"], nlohmann::json::array({"/program"}));
+    EXPECT_EQ(configuration["process"]["env"], nlohmann::json::array({"samples=3"}));
+    EXPECT_EQ(configuration["root"]["readonly"], true);
+    EXPECT_EQ(configuration["mounts"][1]["destination"], "/dev/shm");
+    EXPECT_EQ(configuration["mounts"][1]["type"], "tmpfs");
+}
+
+TEST(Gvisor, LeavesNothingOfTheRunBefore) {
+    const TemporaryDirectory directory;
+    gvisor("/cache/runsc", "/bin/true", {}, directory.path());
+    write_text(directory.path() + "/gvisor/left", "");
+    gvisor("/cache/runsc", "/bin/false", {}, directory.path());
+    EXPECT_FALSE(std::filesystem::exists(directory.path() + "/gvisor/left"));
+    EXPECT_EQ(read_file(directory.path() + "/gvisor/root/program"), read_file("/bin/false"));
+}
+
+TEST(IdleGuest, IsUpOnceItSaysSoAndEndsWithIt) {
+    pid_t process = 0;
+    {
+        IdleGuest guest(shell("echo first; sleep 0.2; echo here I am; exec sleep 100"), "here I am");
+        while (!guest.is_up()) {
+            guest.read_output();
+        }
+        EXPECT_GE(guest.took(), 200ms);
+        EXPECT_NO_THROW(guest.require_running());
+        process = guest.process();
+    }
+    EXPECT_EQ(kill(process, 0), -1);
+}
+
+TEST(IdleGuest, TellsWhatItSaidWhereItEnds) {
+    IdleGuest guest(shell("echo it is broken; exit 4"), "up");
+    try {
+        for (;;) {
+            guest.read_output();
+        }
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("it is broken"), std::string::npos) << error.what();
+    }
+    EXPECT_FALSE(guest.is_up());
+}
+
+constexpr pid_t no_process = 1 << 22; // Linux's numbers are below
+
+TEST(ProcessTable, KnowsWhoDescendsFromWhom) {
+    IdleGuest parent(shell("sh -c 'echo up; exec sleep 100' & wait"), "up");
+    parent.read_output();
+    const ProcessTable table;
+    const std::vector<pid_t> family = table.family_of(parent.process());
+    EXPECT_EQ(family.front(), parent.process());
+    EXPECT_GE(family.size(), 2U);
+    EXPECT_EQ(std::ranges::find(family, getpid()), family.end());
+    const std::vector<pid_t> ours = table.family_of(getpid());
+    for (const pid_t process : family) {
+        EXPECT_NE(std::ranges::find(ours, process), ours.end()) << process;
+    }
+    for (const pid_t process : family) {
+        kill(process, SIGKILL); // the parent would leave the others
+    }
+}
+
+TEST(ProcessTable, AddsUpProcessorTime) {
+    const auto before = processor_time(getpid());
+    const auto begin = std::chrono::steady_clock::now();
+    while (processor_time(getpid()) - before < 50ms) {
+        ASSERT_LT(std::chrono::steady_clock::now() - begin, 20s);
+    }
+    EXPECT_EQ(processor_time(no_process), 0ns);
+}
+
+TEST(ProcessTable, CountsMemoryThatIsThere) {
+    IdleGuest guest(shell("echo up; exec sleep 100"), "up");
+    guest.read_output();
+    const std::uint64_t ours = memory_use(getpid()).pages;
+    const std::vector<std::uint8_t> block(std::size_t{64} << 20U, 1);
+    EXPECT_GE(memory_use(getpid()).pages, ours + (block.size() * 9 / 10));
+    EXPECT_GT(memory_use(guest.process()).page_tables, 0U);
+    EXPECT_LT(memory_use(guest.process()).pages, block.size());
+    EXPECT_GT(available_memory(), 0U);
+    EXPECT_THROW(memory_use(no_process), InputError);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
 #include "toolchain/run/monitored_end.hpp"
+#include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_host.hpp"
 #include "toolchain/run/process_machine.hpp"
@@ -19,6 +20,13 @@ namespace {
 
 ProcessImage read_image() {
     return read_process_image("previrt-process", read_vmm_image(Hypervisor::process));
+}
+
+// All clocks of a guest are the time-stamp counter's. Linux would measure its rate by the PIT, and then hold
+// it against ticks: where others have the processor meanwhile it gives the counter up. Then a clock takes a
+// system call, and an idle guest ticks 250 times a second.
+std::string command_line(const RunOptions& options, const monitored::ClockStart& clock) {
+    return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " tsc=reliable " + options.append;
 }
 
 } // namespace
@@ -41,10 +49,11 @@ RunStatus run_process(const RunOptions& options) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }
     require_process_host();
-    ProcessMachine machine(options, read_image(),
+    const monitored::ClockStart clock = read_process_clock();
+    ProcessMachine machine(options, read_image(), clock,
                            make_guest_package({.kernel = options.kernel,
                                                .initrd = options.initrd,
-                                               .append = options.append,
+                                               .append = command_line(options, clock),
                                                .memory = options.memory,
                                                .print_counters = !options.stats.empty(),
                                                .kernel_address = process::kernel_address})

@@ -3,7 +3,6 @@
 
 #include "backends/process/layout.hpp"
 #include "toolchain/image/input_error.hpp"
-#include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_layout.hpp"
 #include "toolchain/run/process_leaves.hpp"
@@ -52,10 +51,12 @@ Descriptor make_file(std::uint64_t bytes) {
 } // namespace
 
 ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
-                               std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans)
+                               const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
+                               std::span<const ProcessPlan> plans)
     : event_word_(image.event_word_offset()), events_(make_events()) {
     const std::vector<std::uint8_t> filter = make_process_filter();
     handover_ = lay_out_process(options.memory, package.size(), filter.size());
+    handover_.clock = clock;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
@@ -86,7 +87,6 @@ void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_
     image.copy_to(memory);
     std::ranges::copy(filter, memory.subspan(handover_.filter.offset).begin());
     std::ranges::copy(package, memory.subspan(handover_.package.offset).begin());
-    handover_.clock = read_process_clock();
     std::memcpy(memory.subspan(handover_address - image_address).data(), &handover_, sizeof handover_);
 }
 

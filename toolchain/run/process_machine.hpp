@@ -21,8 +21,8 @@ namespace previrt {
 class ProcessMachine {
 public:
     // Throws InputError for what this machine does not give.
-    ProcessMachine(const RunOptions& options, const ProcessImage& image, std::vector<std::uint8_t> package,
-                   std::span<const ProcessPlan> plans = process_plans);
+    ProcessMachine(const RunOptions& options, const ProcessImage& image, const monitored::ClockStart& clock,
+                   std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans = process_plans);
     ~ProcessMachine();
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;

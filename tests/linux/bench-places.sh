@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# bench-places.sh kvm|process KERNEL-DIRECTORY PREVIRT COLUMN,...
+# `previrt bench kvm` and `bench process` print a figure for every operation, in each place that has to work and in those
+# others of these columns that do. What it is decides nothing.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+bench=$1 previrt=$3 columns=$4
+require_kernels "$2"
+
+status=0
+"$previrt" bench "$bench" --columns "$columns" --runs 2 --sample 500 --json "$work/figures.json" \
+    2>"$work/messages" >"$work/table" || status=$?
+cat "$work/messages" "$work/table"
+skip_if_refused "$status" "$work/messages"
+[ "$status" -eq 0 ] || { echo "bench-places: FAILED with status $status"; exit 1; }
+python3 - "$work/figures.json" "$bench" "$columns" <<'CHECK'
+import json
+import sys
+
+figures = json.load(open(sys.argv[1]))
+ours = {"kvm": {"kvm", "kvm --isolate"}, "process": {"process", "process --no-syscall-rewrite"}}
+places = set(figures["places"])
+wanted = set(sys.argv[3].split(","))
+assert {"native"} | (ours[sys.argv[2]] & wanted) <= places, places
+assert places | set(figures["left_out"]) == {"native"} | wanted, (places, figures["left_out"])
+operations = """launch memory_walk alu null_system_call clock_gettime clock_system_call write_to_null stat select signal pipe
+    context_switch page_touch protect_twice map_and_unmap map_and_touch fork_and_wait fork_and_exec
+    create_and_delete""".split()
+assert sorted(figures["times"]) == sorted(operations), sorted(figures["times"])
+for operation in operations:
+    measured = figures["times"][operation]
+    assert set(measured) == places - ({"native"} if operation == "launch" else set()), (operation, set(measured))
+    for place, times in measured.items():
+        assert len(times["samples"]) == 2 and min(times["samples"]) > 0, (operation, place, times)
+        assert times["lower_quartile"] <= times["median"] <= times["upper_quartile"], (operation, place, times)
+print("bench-places: every figure is there, in", ", ".join(sorted(places)))
+CHECK
