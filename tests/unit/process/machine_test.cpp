@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The monitor of processes, with a guest of a few lines (guest.cpp) that is kept from this machine by each of
 // the plans.
+#include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_machine.hpp"
 
 #include "tests/unit/command.hpp"
@@ -43,8 +44,9 @@ protected:
 
     static ProcessImage image() { return read_process_image("guest", read_file(PREVIRT_PROCESS_GUEST)); }
     [[nodiscard]] std::unique_ptr<ProcessMachine> machine(char what, const RunOptions& options) const {
-        return std::make_unique<ProcessMachine>(
-            options, image(), std::vector<std::uint8_t>(1, static_cast<std::uint8_t>(what)), plans_);
+        return std::make_unique<ProcessMachine>(options, image(), read_process_clock(),
+                                                std::vector<std::uint8_t>(1, static_cast<std::uint8_t>(what)),
+                                                plans_);
     }
 
     // `what`: see guest.cpp.
