@@ -48,7 +48,7 @@ expect timeout 124 'did not end within 3 s' --initrd "$work/shell" --timeout 3 <
 # What is typed ahead waits for the prompt, and nothing of it is lost.
 expect keys 0 '^42 is' --initrd "$work/shell" --timeout 60 < <(printf '%s\n' 'echo $((6 * 7)) is' 'sleep 1' 'exit')
 
-"$previrt" run --on "$on" "$kernel" --append quiet --initrd "$work/shell" </dev/null >"$work/output" 2>&1 &
+"$previrt" run --on "$on" "$kernel" --append quiet --initrd "$work/shell" </dev/null >"$work/started" 2>&1 &
 process=$!
 machine=
 if [ "$on" != kvm ] && [ "$on" != process ]; then
@@ -57,7 +57,10 @@ if [ "$on" != kvm ] && [ "$on" != process ]; then
         sleep 0.2
     done
 fi
-sleep 1
+until grep -aq 'ends the guest' "$work/started"; do
+    kill -0 "$process"
+    sleep 0.2
+done
 kill -TERM "$process"
 status=0
 wait "$process" || status=$?
