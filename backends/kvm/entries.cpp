@@ -114,10 +114,23 @@ void enter() {
     }
 }
 
+// With --isolate `syscall` leads to a page of ours that user mode executes. What comes before its one
+// instruction has come before the system call.
+void leave_user_gate() {
+    constexpr std::uint64_t system_call_bytes = 2;
+    const std::uint64_t here = vcpu.registers.rip;
+    if (here == reinterpret_cast<std::uint64_t>(&isolated_system_call_entry) ||
+        here == reinterpret_cast<std::uint64_t>(&isolated_system_call_32_entry)) {
+        vcpu.registers.rip = vcpu.registers.general[rcx] - system_call_bytes;
+        vcpu.registers.rflags = vcpu.registers.general[r11];
+    }
+}
+
 // Of 64-bit code the frame may show any of the selectors that run it.
 void enter_from_frame() {
     enter();
     if (vcpu.cpl == 3) {
+        leave_user_gate();
         const auto code = static_cast<std::uint16_t>(trap_cs);
         if (code != selector_user_code || !is_long_code(static_cast<std::uint16_t>(vcpu.cs))) {
             vcpu.cs = code;

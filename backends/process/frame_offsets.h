@@ -8,6 +8,8 @@
 #define CALL_GETPID 39
 #define CALL_CLONE 56
 #define CALL_WAIT4 61
+#define CALL_KILL 62
+#define CALL_RT_SIGTIMEDWAIT 128
 #define CALL_PRCTL 157
 #define CALL_FUTEX 202
 #define CALL_EXIT_GROUP 231

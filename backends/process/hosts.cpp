@@ -57,7 +57,11 @@ bool make_host(Host& host) {
             .timer_set_for = ~std::uint64_t{0},
             .mapped_ranges = current->mapped_ranges};
     ++counters.hypercalls[call_make_host];
-    const std::int64_t identity = clone_host(&host);
+    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's leave
+    std::int64_t identity = interrupted;
+    while (identity == interrupted) {
+        identity = clone_host(&host);
+    }
     if (identity < 0) {
         return false;
     }

@@ -23,6 +23,20 @@ DIFFERENCES
 > verdict syscall_nt_64: 4 x [FAIL]	The syscall worked but flags were cleared (flags = N but expected N set)
 > verdict syscall_nt_64: 5 x [OK]	The syscall worked and flags are still set
 DIFFERENCES
+    [[ $1 != process ]] || grep -v '^#' <<'DIFFERENCES'
+# It wants a page at the end of the first 128 TiB: user mode has 64.
+< verdict sysret_rip_64 0
+> verdict sysret_rip_64 1
+< verdict sysret_rip_64: 2 x [OK]	We survived
+< verdict sysret_rip_64: 33 x [OK]	mremap to N failed
+# The page of old calls is the host's, with the host's clock.
+< verdict test_vsyscall_64 0
+> verdict test_vsyscall_64 1
+> verdict test_vsyscall_64: 1 x [FAIL]	vsyscall returned the wrong time (N N N)
+> verdict test_vsyscall_64: 1 x [FAIL]	vsyscall time was inconsistent with the syscall
+< verdict test_vsyscall_64: 1 x [OK]	vsyscall gettimeofday()'s timeval was okay
+< verdict test_vsyscall_64: 1 x [OK]	vsyscall time() is okay
+DIFFERENCES
     [[ $1 != xen* ]] || grep -v '^#' <<'DIFFERENCES'
 # Its signal frame is to be larger than 2 KiB: with the MPX and PKU state that Xen keeps from PV guests.
 < verdict sigaltstack_64: 1 x [OK]	SIGSEGV signal delivered.
@@ -44,9 +58,9 @@ tests="sigreturn fsgsbase syscall_nt ldt_gdt single_step_syscall sysret_rip sysc
 left_out=
 [[ $tested != kvm* ]] || left_out="; left out: mov_ss_trap (ICEBP never ends), sigreturn (no code of a local table)"
 [[ $tested != kvm* ]] || tests=$(tr -s ' \n' '\n' <<<"$tests" | grep -vxE 'mov_ss_trap|sigreturn')
-# A process has no local descriptor table (docs/process.md).
-[[ $tested != process* ]] || left_out="; left out: ldt_gdt and sigreturn (no local descriptor table)"
-[[ $tested != process* ]] || tests=$(tr -s ' \n' '\n' <<<"$tests" | grep -vxE 'ldt_gdt|sigreturn')
+# A process has no local descriptor table (docs/process.md), and there too ICEBP behind MOV SS repeats for ever.
+[[ $tested != process* ]] || left_out="; left out: mov_ss_trap (ICEBP never ends), ldt_gdt, sigreturn, fsgsbase and fsgsbase_restore (no local table)"
+[[ $tested != process* ]] || tests=$(tr -s ' \n' '\n' <<<"$tests" | grep -vxE 'mov_ss_trap|ldt_gdt|sigreturn|fsgsbase|fsgsbase_restore')
 gcc-12 -O2 -Wall -Wextra -Werror -c "$here/guest/line_buffered.c" -o "$work/line_buffered.o"
 files=()
 for name in $tests; do
@@ -74,7 +88,7 @@ for name in $tests; do
     grep -q "^verdict ${name}_64 " "$work/verdicts.tested" || { echo "no verdict of $name"; exit 1; }
 done
 # Two kernels that fail alike would agree as well.
-for name in fsgsbase syscall_nt; do
+for name in $(grep -xE "fsgsbase|syscall_nt" <(tr -s " \n" "\n" <<<"$tests")); do
     grep -q "^verdict ${name}_64 0$" "$work/verdicts.reference" || { echo "$name fails on $reference"; exit 1; }
 done
 known_differences "${tested%%:*}" >"$work/known" || true

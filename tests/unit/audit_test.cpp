@@ -309,8 +309,8 @@ TEST_F(Audit, UnrecordedLayoutConstantsAreFound) {
     const std::pair<const char*, const char*> seeded[] = {
         {"movabs $0x7ffffffff000, %rax", "user_end"},
         {"movabs $0x7fffffffeffc, %r9", "user_end"},
-        {"mov $0xffffffffff000000, %rax", "modules_end"},
-        {"push $0xffffffffff000000", "modules_end"},
+        {"mov $0xffffffffff5ff000, %rax", "fixmap_top"},
+        {"push $0xffffffffff5ff000", "fixmap_top"},
         {"cmp $0xffffffffff7ff000, %rax", "fixmap_top"},
         {"cmpq $0xffffffffff5ff000, 8(%rax)", "fixmap_top"},
         {"movq $0xffffffffff200000, (%rax)", "fixmap_top"},
@@ -330,11 +330,12 @@ TEST_F(Audit, UnrecordedLayoutConstantsAreFound) {
 TEST_F(Audit, WhatOnlyLooksLikeALayoutConstantIsNoFinding) {
     for (const char* const instruction : {
              "mov $0xffffffffc0000000, %rax", // PUD_MASK
-             "and $0xffffffffff000000, %rax",
-             "testq $0xffffffffff000000, (%rax)",
-             "mov $0xff000000, %eax", // not sign-extended
-             "cmp $0xff000000, %eax",
-             "lea -0x1000000(%rax), %rdx",    // a distance
+             "mov $0xffffffffff000000, %rax",
+             "and $0xffffffffff4ef7ff, %rdi", // bits of CR4
+             "testq $0xffffffffff5ff000, (%rax)",
+             "mov $0xff5ff000, %eax", // not sign-extended
+             "cmp $0xff5ff000, %eax",
+             "lea -0xa01000(%rax), %rdx",     // a distance
              "cmp $0xffffffffff600000, %rdi", // the vsyscall page
              "movabs $0x7fffffffffff, %rax",
              "movabs $0x800000000000, %rax",

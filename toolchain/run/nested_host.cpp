@@ -141,9 +141,10 @@ std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const Ru
     return std::move(initramfs).finish();
 }
 
-// Its initramfs is there twice when it starts: packed and unpacked.
+// Its initramfs is there twice when it starts, packed and unpacked, and unpacked it may take half of what the
+// packed one leaves.
 std::uint64_t nested_host_memory(std::uint64_t initramfs_bytes, std::uint64_t guest) {
-    return (guest + (2 * initramfs_bytes) + (256 * mib) + mib - 1) / mib * mib;
+    return (guest + (3 * initramfs_bytes) + (256 * mib) + mib - 1) / mib * mib;
 }
 
 } // namespace previrt

@@ -2,15 +2,18 @@
 #include "toolchain/run/process_child.hpp"
 
 #include "backends/process/layout.hpp"
+#include "toolchain/run/process_leaves.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,14 +22,15 @@ namespace previrt {
 
 namespace {
 
+constexpr int death_signal = SIGTERM; // keeper.S waits for it
+
 class Child {
 public:
     explicit Child(const ProcessChild& child) : child_(child) {}
 
     [[noreturn]] void become() {
-        close(child_.go_write);
-        close(child_.report_read);
-        await_monitor();
+        close(child_.monitors_own);
+        const ProcessGo go = await_monitor();
         drop_what_programs_could_gain();
         if (child_.has_user_namespace) {
             require(become_nobody(), ProcessStep::user); // all that there is in it
@@ -35,12 +39,13 @@ public:
         if (!child_.has_user_namespace && may(CAP_KILL)) { // or the monitor could not end us
             report_.is_another_user = syscall(SYS_setgroups, 0, nullptr) == 0 && become_nobody();
         }
-        end_with_monitor();
         forget_signals();
+        end_with_monitor();
         drop_privileges();
         move_descriptors();
+        const int asked = go == ProcessGo::ask_for_processes ? ask_for_processes() : -1;
         set_limits();
-        say();
+        say(asked);
         if (child_.file < 0) {
             _exit(0);
         }
@@ -52,9 +57,26 @@ public:
     }
 
 private:
-    enum Place : std::uint8_t { image_place = 5, report_place, go_place, first_closed };
+    enum Place : std::uint8_t { image_place = 5, monitor_place, first_closed };
 
-    void say() { [[maybe_unused]] const ssize_t written = write(report_to_, &report_, sizeof report_); }
+    // A descriptor goes with it; -1: none.
+    void say(int descriptor = -1) {
+        iovec bytes{.iov_base = &report_, .iov_len = sizeof report_};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+        msghdr message{};
+        message.msg_iov = &bytes;
+        message.msg_iovlen = 1;
+        if (descriptor >= 0) {
+            message.msg_control = control;
+            message.msg_controllen = sizeof control;
+            cmsghdr* const header = CMSG_FIRSTHDR(&message);
+            header->cmsg_level = SOL_SOCKET;
+            header->cmsg_type = SCM_RIGHTS;
+            header->cmsg_len = CMSG_LEN(sizeof descriptor);
+            std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+        }
+        [[maybe_unused]] const ssize_t sent = sendmsg(monitor_, &message, MSG_NOSIGNAL);
+    }
     [[noreturn]] void fail(ProcessStep step) {
         report_.error = errno;
         report_.failed = step;
@@ -74,16 +96,17 @@ private:
                (data[capability / 32].effective >> (capability % 32) & 1U) != 0;
     }
 
-    void await_monitor() {
-        char byte = 0;
+    ProcessGo await_monitor() {
+        ProcessGo go{};
         ssize_t got = 0;
         do {
-            got = read(child_.go, &byte, 1);
+            got = read(monitor_, &go, sizeof go);
         } while (got < 0 && errno == EINTR);
         if (got == 0) {
             _exit(1); // it has ended
         }
-        require(got == 1, ProcessStep::monitor);
+        require(got == sizeof go, ProcessStep::monitor);
+        return go;
     }
 
     // The C library's would have other threads follow, which are the monitor's.
@@ -112,8 +135,8 @@ private:
 
     // Behind what changes the user, which makes Linux forget it.
     void end_with_monitor() {
-        pollfd gone{.fd = child_.go, .events = 0, .revents = 0};
-        require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
+        pollfd gone{.fd = monitor_, .events = 0, .revents = 0};
+        require(prctl(PR_SET_PDEATHSIG, death_signal) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
         if ((gone.revents & POLLHUP) != 0) {
             _exit(1); // before this could tell
         }
@@ -126,9 +149,11 @@ private:
             signal(number, SIG_DFL);
         }
         signal(process::event_signal, SIG_IGN);
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, nullptr);
+        sigset_t awaited;
+        sigemptyset(&awaited);
+        sigaddset(&awaited, death_signal);
+        sigaddset(&awaited, SIGCHLD);
+        sigprocmask(SIG_SETMASK, &awaited, nullptr);
     }
 
     void set_limits() {
@@ -165,8 +190,7 @@ private:
         } moves[] = {{.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
                      {.from = child_.output, .to = process::output_event, .flags = 0},
                      {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
-                     {.from = child_.go, .to = go_place, .flags = O_CLOEXEC},
-                     {.from = child_.report, .to = report_place, .flags = O_CLOEXEC}};
+                     {.from = child_.monitor, .to = monitor_place, .flags = O_CLOEXEC}};
         int apart[std::size(moves)] = {};
         for (std::size_t i = 0; i < std::size(moves); ++i) {
             apart[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD_CLOEXEC, int{first_closed});
@@ -176,7 +200,7 @@ private:
             require(apart[i] < 0 || dup3(apart[i], moves[i].to, moves[i].flags) >= 0,
                     ProcessStep::descriptors);
         }
-        report_to_ = report_place;
+        monitor_ = monitor_place;
         for (const int standard : {0, 1, 2}) {
             close(standard);
         }
@@ -184,7 +208,7 @@ private:
     }
 
     const ProcessChild& child_;
-    int report_to_ = child_.report;
+    int monitor_ = child_.monitor;
     ProcessChildReport report_{};
 };
 

@@ -24,13 +24,17 @@ enum class ProcessStep : std::uint8_t {
 inline constexpr std::array process_step_names = {"clone",  "its start",   "another user", "an empty root",
                                                   "limits", "descriptors", "privileges",   "exec"};
 
-// Sent when it is about to become the program, and again where it cannot.
+// Sent when it is about to become the program, and again where it cannot. With it comes where it asks for
+// processes, if it does.
 struct ProcessChildReport {
     ProcessStep failed;
     bool has_empty_root;
     bool is_another_user;
     int error;
 };
+
+// What the monitor sends.
+enum class ProcessGo : std::uint8_t { processes_are_counted, ask_for_processes };
 
 constexpr uid_t nobody = 65534;
 constexpr gid_t nogroup = 65534;
@@ -46,10 +50,8 @@ struct ProcessChild {
     int file;   // of the program; -1: there is none, and it ends well
     int memory; // become memory_descriptor and output_event; nothing else stays open
     int output;
-    int go;       // read: a byte, when what the monitor does for it is done
-    int report;   // written
-    int go_write; // the monitor's ends
-    int report_read;
+    int monitor;      // a socket: a ProcessGo comes, when what the monitor does for it is done; reports go
+    int monitors_own; // the other end of it
     std::array<ProcessLimit, 9> limits;
 };
 

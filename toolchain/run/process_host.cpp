@@ -12,18 +12,23 @@ namespace previrt {
 
 namespace {
 
-constexpr unsigned long has_fsgsbase = 2; // of AT_HWCAP2
+constexpr unsigned long fsgsbase = 2; // of AT_HWCAP2
 
 } // namespace
 
-void require_process_host() {
-    if ((getauxval(AT_HWCAP2) & has_fsgsbase) == 0) {
+ProcessHost find_process_host() {
+    // Off it is already: a kernel without it refuses even that.
+    return {.has_fsgsbase = (getauxval(AT_HWCAP2) & fsgsbase) != 0,
+            .has_user_dispatch = prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) == 0};
+}
+
+void require_process_host(const ProcessHost& host) {
+    if (!host.has_fsgsbase) {
         throw InputError(
             "--on process: programs of this machine have no FSGSBASE instructions (an Intel Ivy Bridge "
             "or AMD Excavator processor or later, and Linux 5.9 or later)");
     }
-    // Off it is already: a kernel without it refuses even that.
-    if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) != 0) {
+    if (!host.has_user_dispatch) {
         throw InputError("--on process: this machine's Linux has no Syscall User Dispatch (5.11 or later)");
     }
 }

@@ -5,9 +5,10 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_layout.hpp"
-#include "toolchain/run/process_watch.hpp"
+#include "toolchain/run/process_leaves.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -109,17 +110,18 @@ ProcessorEnd ProcessMachine::wait() {
     if (first.number() < 0) {
         throw InputError("pidfd_open: " + system_error(errno));
     }
-    ProcessWatch watch(first_.process, most_hosts + 1);
-    const int look = first_.layers.is_counted ? -1 : static_cast<int>(ProcessWatch::looks_every.count());
-    pollfd waiting{.fd = first.number(), .events = POLLIN, .revents = 0};
-    ProcessorEnd exit;
-    for (int ready = 0; ready <= 0; ready = poll(&waiting, 1, look)) {
-        if (const unsigned count = look < 0 ? 0 : watch.excess(); count != 0) {
-            exit.failure =
-                "it made " + std::to_string(count) + " processes, and may have " + std::to_string(most_hosts);
-            return exit;
+    ProcessLeaves leaves(std::move(first_.asked), most_hosts);
+    std::array<pollfd, 2> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
+                                      {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0}}};
+    while (waiting[0].revents == 0) {
+        if (poll(waiting.data(), waiting.size(), -1) > 0 && (waiting[1].revents & POLLIN) != 0) {
+            leaves.answer();
+        }
+        if ((waiting[1].revents & POLLHUP) != 0) {
+            waiting[1].fd = -1; // nobody is left to ask
         }
     }
+    ProcessorEnd exit;
     siginfo_t ended{};
     waitid(P_PID, static_cast<id_t>(first_.process), &ended, WEXITED | WNOWAIT);
     constexpr int first_signal = 128; // as keeper.S counts

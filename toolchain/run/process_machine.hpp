@@ -45,7 +45,7 @@ private:
     Descriptor file_;
     std::unique_ptr<Mapping> memory_; // of the VMM
     ConsoleEvents events_;
-    StartedProcess first_{};
+    StartedProcess first_;
     std::unique_ptr<MonitoredConsole> console_;
 };
 

@@ -7,15 +7,18 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <optional>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace previrt {
 
@@ -68,17 +71,21 @@ struct Attempt {
 
 class Start {
 public:
-    Start(const ProcessProgram& program, const ProcessPlan& plan) : program_(program), plan_(plan) {}
+    Start(const ProcessProgram& program, const ProcessPlan& plan) : program_(program), plan_(plan) {
+        make_channel();
+    }
 
     Attempt run() {
         const pid_t process = clone_child();
         if (process < 0) {
-            return {.started = {}, .failure = std::string("clone: ") + system_error(errno)};
+            return {.started = StartedProcess(), .failure = std::string("clone: ") + system_error(errno)};
         }
-        report_.write.close();
-        Attempt attempt{.started = {.process = process, .layers = {}}, .failure = prepare(process)};
+        theirs_.close();
+        Attempt attempt;
+        attempt.started.process = process;
+        attempt.failure = prepare(process);
         if (attempt.failure.empty()) {
-            attempt.failure = await(attempt.started.layers);
+            attempt.failure = await(attempt.started);
         }
         if (!attempt.failure.empty() || program_.file < 0) {
             kill(process, SIGKILL);
@@ -101,10 +108,8 @@ private:
                                  .file = program_.file,
                                  .memory = program_.memory,
                                  .output = program_.output,
-                                 .go = go_.read.number(),
-                                 .report = report_.write.number(),
-                                 .go_write = go_.write.number(),
-                                 .report_read = report_.read.number(),
+                                 .monitor = theirs_.number(),
+                                 .monitors_own = ours_.number(),
                                  .limits = {{{.resource = RLIMIT_CORE, .most = 0},
                                              {.resource = RLIMIT_FSIZE, .most = 0},
                                              {.resource = RLIMIT_MEMLOCK, .most = 0},
@@ -133,43 +138,84 @@ private:
             is_another_user_ = *user != geteuid();
             is_counted_ = is_counted_ && *user != 0; // root's are not
         }
-        const char byte = 0;
-        return write(go_.write.number(), &byte, 1) == 1 ? "" : std::string("pipe: ") + system_error(errno);
+        const ProcessGo go = is_counted_ ? ProcessGo::processes_are_counted : ProcessGo::ask_for_processes;
+        return send(ours_.number(), &go, sizeof go, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof go)
+                   ? ""
+                   : std::string("its start: ") + system_error(errno);
     }
 
     // Until it has become the program.
-    std::string await(ProcessLayers& layers) {
+    std::string await(StartedProcess& started) {
         ProcessChildReport report{};
         bool has_reported = false;
-        for (;;) {
-            const ssize_t got = read(report_.read.number(), &report, sizeof report);
-            if (got < 0 && errno == EINTR) {
-                continue;
-            }
-            if (got != static_cast<ssize_t>(sizeof report)) {
-                break;
-            }
+        while (receive(report, started.asked)) {
             has_reported = true;
         }
         if (report.failed != ProcessStep::none) {
             return std::string(process_step_names.at(static_cast<std::size_t>(report.failed))) + ": " +
                    system_error(report.error);
         }
-        layers.has_user_namespace = plan_.user_namespace;
-        layers.has_other_namespaces = plan_.other_namespaces;
-        layers.has_empty_root = report.has_empty_root;
-        layers.is_another_user = is_another_user_ || report.is_another_user;
-        layers.is_counted = is_counted_;
+        started.layers = {.has_user_namespace = plan_.user_namespace,
+                          .has_other_namespaces = plan_.other_namespaces,
+                          .has_empty_root = report.has_empty_root,
+                          .is_another_user = is_another_user_ || report.is_another_user,
+                          .processes = is_counted_                   ? ProcessesBoundedBy::host
+                                       : started.asked.number() >= 0 ? ProcessesBoundedBy::monitor
+                                                                     : ProcessesBoundedBy::none,
+                          .lacking = {}};
         return has_reported ? "" : "it ended before it had begun";
+    }
+
+    // False: it has closed its end.
+    bool receive(ProcessChildReport& report, Descriptor& asked) {
+        iovec bytes{.iov_base = &report, .iov_len = sizeof report};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+        msghdr message{};
+        message.msg_iov = &bytes;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        ssize_t got = 0;
+        do {
+            got = recvmsg(ours_.number(), &message, MSG_CMSG_CLOEXEC);
+        } while (got < 0 && errno == EINTR);
+        if (const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+            header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+            int descriptor = -1;
+            std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+            asked = Descriptor(descriptor);
+        }
+        return got == static_cast<ssize_t>(sizeof report);
+    }
+
+    void make_channel() {
+        std::array<int, 2> ends{};
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+            throw InputError("socketpair: " + system_error(errno));
+        }
+        ours_ = Descriptor(ends[0]);
+        theirs_ = Descriptor(ends[1]);
     }
 
     const ProcessProgram& program_;
     const ProcessPlan& plan_;
-    Pipe go_ = make_pipe();
-    Pipe report_ = make_pipe();
+    Descriptor ours_;
+    Descriptor theirs_;
     bool is_counted_ = false;
     bool is_another_user_ = false;
 };
+
+const char* describe(ProcessesBoundedBy who) {
+    switch (who) {
+    case ProcessesBoundedBy::host:
+        break;
+    case ProcessesBoundedBy::monitor:
+        return ", each by its monitor's leave";
+    case ProcessesBoundedBy::none:
+        return ", which nothing enforces here (a seccomp filter that asks: refused)";
+    }
+    return "";
+}
 
 } // namespace
 
@@ -185,7 +231,7 @@ std::string describe(const ProcessLayers& layers) {
     text += layers.has_empty_root ? ", an empty root" : "";
     text += layers.is_another_user ? ", the user nobody" : "";
     text += ", " + std::to_string(process::most_hosts) + " processes at most";
-    return text + (layers.is_counted ? "" : ", as its monitor counts them");
+    return text + describe(layers.processes);
 }
 
 StartedProcess start_process(const ProcessProgram& program, std::span<const ProcessPlan> plans) {
@@ -195,7 +241,7 @@ StartedProcess start_process(const ProcessProgram& program, std::span<const Proc
         Attempt attempt = Start(program, plan).run();
         if (attempt.failure.empty()) {
             attempt.started.layers.lacking = lacking;
-            return attempt.started;
+            return std::move(attempt.started);
         }
         failure = attempt.failure;
         lacking = lacking.empty() ? failure : lacking;

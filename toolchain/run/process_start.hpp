@@ -32,20 +32,24 @@ constexpr std::array process_plans = {
     ProcessPlan{.user_namespace = false, .other_namespaces = false},
 };
 
+// The number of its processes.
+enum class ProcessesBoundedBy : std::uint8_t { host, monitor, none };
+
 // What it gave. No privileges are left in any case.
 struct ProcessLayers {
     bool has_user_namespace = false;
     bool has_other_namespaces = false;
     bool has_empty_root = false;
     bool is_another_user = false;
-    bool is_counted = false; // Linux makes no more of its processes than it may have
-    std::string lacking;     // why it has no namespaces; empty: it has
+    ProcessesBoundedBy processes = ProcessesBoundedBy::none;
+    std::string lacking; // why it has no namespaces; empty: it has
 };
 std::string describe(const ProcessLayers& layers);
 
 struct StartedProcess {
-    pid_t process; // and of its group; ended by SIGKILL with the calling thread
+    pid_t process = 0; // and of its group; ended by SIGKILL with the calling thread
     ProcessLayers layers;
+    Descriptor asked; // for ProcessLeaves, where they are the monitor's to give
 };
 
 // By the first plan that works. Throws InputError where none does.

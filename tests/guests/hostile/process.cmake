@@ -87,6 +87,10 @@ in_process(process_memory "${any}" "${begun}" unmaps_vmm_memory maps_ram_over_vm
   event_word_flips jumps_first_seed jumps_second_seed jumps_third_seed jumps_fourth_seed)
 in_process(process_memory 1 "^memory: all was written" fills_memory)
 
+add_test(NAME guests.hostile.process.refusing_hosts
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/refusing_hosts.py $<TARGET_FILE:previrt> ${CMAKE_CURRENT_BINARY_DIR})
+set_tests_properties(guests.hostile.process.refusing_hosts PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+
 in_process(process_storms 124 "^previrt: the guest did not end within" forks_without_end doorbell_without_end
   waits_for_ever blocks_all_signals)
 in_process(process_storms "${any}" "${begun}" timer_storm returns_to_32_bits returns_to_nonsense)

@@ -70,25 +70,22 @@ static inline void await_reader(void) {
     } while (produced == 0 || __atomic_load_n(&output->consumed, __ATOMIC_RELAXED) != produced);
 }
 
-/* In the padding between two functions behind the VMM's first call: "syscall; ret". */
+/* Over a call of the VMM's that never returns: "syscall; ud2". */
 static inline uintptr_t put_gadget(const char* code, unsigned length) {
-    static const char padding[] = {0x0f, 0x1f, (char)0x84, 0, 0, 0, 0, 0};
-    const char* at = (const char*)vmm_image;
-    const char* const end = at + 0x100000;
-    while (at < end && !(at[0] == 0x0f && at[1] == 0x05)) {
-        ++at;
-    }
-    while (at < end && __builtin_memcmp(at, padding, sizeof padding) != 0) {
+    static const uint8_t last_call[] = {0x0f, 0x05, 0x0f, 0x0b};
+    uintptr_t at = vmm_image;
+    const uintptr_t end = at + 0x100000;
+    while (at < end && __builtin_memcmp((const void*)at, last_call, sizeof last_call) != 0) {
         ++at;
     }
     if (at == end) {
-        print("FAIL: no room in the VMM's text\n");
+        print("FAIL: the VMM has no such call\n");
         end_guest();
     }
     for (unsigned i = 0; i < length; ++i) {
-        *(volatile char*)(uintptr_t)(at + i) = code[i];
+        *(volatile char*)(at + i) = code[i];
     }
-    return (uintptr_t)at;
+    return at;
 }
 
 static uintptr_t gadget;

@@ -5,17 +5,22 @@
 #include "hostile.h"
 
 /* No stack: it is memory that all of them share. The VMM's text holds the loop, since only there calls are
- * the host's. */
+ * the host's. Where nothing stops them there are 1024 in the end. */
 extern const char fork_loop[], fork_loop_end[];
 asm(".pushsection .rodata\n"
-    "fork_loop: mov $56, %eax\n"
+    "fork_loop: mov $10, %ebx\n"
+    "1:	mov $56, %eax\n"
     "	mov $0x8011, %edi\n"
     "	xor %esi, %esi\n"
     "	xor %edx, %edx\n"
     "	xor %r10d, %r10d\n"
     "	xor %r8d, %r8d\n"
     "	.byte 0x0f, 0x05\n"
-    "	jmp fork_loop\n"
+    "	test %eax, %eax\n"
+    "	js 1b\n"
+    "	dec %ebx\n"
+    "	jnz 1b\n"
+    "2:	jmp 2b\n"
     "fork_loop_end:\n"
     ".popsection");
 

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""refusing_hosts.py PREVIRT GUESTS
+Hostile guests in processes of machines that refuse namespaces or privileges, as containers do: there are as many
+processes as a VMM makes and no more, and none is left, however guest or monitor end."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+previrt, guests = sys.argv[1:]
+MOST = 128 + 1  # and the one that waits for them
+
+NO_USER_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c",
+                      'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"', "sh"]
+NO_PRIVILEGES = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+HOSTS = [
+    ("as it is", [], ""),
+    ("without user namespaces", NO_USER_NAMESPACES, "namespaces of its own, but for users (clone: "),
+    ("without any namespaces", NO_USER_NAMESPACES + NO_PRIVILEGES, "no namespaces of its own (clone: "),
+]
+failed = False
+
+
+def processes_of(session):
+    count = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                state, _, _, its_session = file.read().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        count += int(its_session) == session and state not in "ZX"
+    return count
+
+
+def run(host, prefix, guest, seconds, kill_after=None):
+    """Status, what was said, the most processes there were at a time, and how many are left."""
+    command = prefix + [previrt, "run", "--on", "process", "--verbose", "--memory", "64M", "--timeout", str(seconds),
+                        f"{guests}/process_{guest}.elf"]
+    monitor = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               start_new_session=True)
+    begin = time.monotonic()
+    most = 0
+    while monitor.poll() is None:
+        most = max(most, processes_of(monitor.pid) - 1)
+        if kill_after and most > kill_after:
+            os.kill(monitor.pid, signal.SIGKILL)
+            monitor.wait()
+        time.sleep(0.02)
+    said = monitor.stdout.read().decode(errors="replace")
+    end = time.monotonic() + 10
+    while processes_of(monitor.pid) and kill_after and time.monotonic() < end:
+        time.sleep(0.05)
+    left = processes_of(monitor.pid)
+    print(f"{host}, {guest}: status {monitor.returncode} after {time.monotonic() - begin:.1f} s, at most {most} processes, "
+          f"{left} left")
+    return monitor.returncode, said, most, left
+
+
+def check(good, what, said):
+    global failed
+    if not good:
+        print(f"FAILED: {what}\n{said[-2000:]}")
+        failed = True
+
+
+if subprocess.run(NO_USER_NAMESPACES + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+    print("skipped: this machine gives no user namespace to try less in")
+    sys.exit(77)
+status, said, _, _ = run("as it is", [], "exits_with_status", 60)
+if status == 2:
+    print("skipped:", said.splitlines()[-1])
+    sys.exit(77)
+for host, prefix, told in HOSTS:
+    status, said, most, left = run(host, prefix, "forks_without_end", 5)
+    check(status == 124 and most == MOST and left == 0, "processes without end", said)
+    check(told in said, f"it does not say '{told}'", said)
+    status, said, _, left = run(host, prefix, "call_fork", 60)
+    check(status == 1 and "signal Bad system call" in said and left == 0, "a call that is refused", said)
+    status, said, _, left = run(host, prefix, "forks_without_end", 60, kill_after=100)
+    check(status == -signal.SIGKILL and left == 0, "the monitor was killed", said)
+sys.exit(failed)

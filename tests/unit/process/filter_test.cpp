@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the filter of a guest's host processes lets through: each call is made by a child of its own.
+#include "toolchain/run/process_filter.hpp"
+
+#include "backends/process/layout.hpp"
+#include "toolchain/host/program.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace process;
+
+using Arguments = std::array<std::uint64_t, 6>;
+
+std::uint64_t address_of(const void* place) {
+    return reinterpret_cast<std::uint64_t>(place);
+}
+
+class ProcessFilter : public testing::Test {
+protected:
+    // How a child ends that makes this call under the filter, and exits with 0 if it comes back: as wait()
+    // tells.
+    int end_of(std::int64_t number, const Arguments& arguments = {}) {
+        return end_of([&] {
+            syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                    arguments[5]);
+        });
+    }
+
+    template <typename Action>
+    int end_of(const Action& action) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
+            setrlimit(RLIMIT_CORE, &no_core);
+            const int memory = fcntl(memory_.number(), F_DUPFD, 16);
+            const int event = fcntl(event_.number(), F_DUPFD, 16);
+            dup2(memory, memory_descriptor);
+            dup2(event, output_event);
+            const sock_fprog program{.len = static_cast<unsigned short>(filter_.size() / sizeof(sock_filter)),
+                                     .filter = reinterpret_cast<sock_filter*>(filter_.data())};
+            if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+                syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
+                syscall(SYS_exit_group, 99);
+            }
+            action();
+            syscall(SYS_exit_group, 0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        return status;
+    }
+
+    void allowed(std::int64_t number, const Arguments& arguments = {}) {
+        EXPECT_EQ(end_of(number, arguments), 0) << "call " << number;
+    }
+    void refused(std::int64_t number, const Arguments& arguments = {}) {
+        const int status = end_of(number, arguments);
+        EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) << "call " << number << ": " << status;
+    }
+
+    [[nodiscard]] std::uint64_t room() const { return address_of(room_); }
+
+private:
+    std::vector<std::uint8_t> filter_ = make_process_filter();
+    Descriptor memory_{memfd_create("test", MFD_CLOEXEC)};
+    Descriptor event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    void* room_ = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+};
+
+constexpr std::uint64_t all_rights = PROT_READ | PROT_WRITE | PROT_EXEC;
+constexpr std::uint64_t shared = MAP_SHARED | MAP_FIXED;
+constexpr std::uint64_t clone_beside = CLONE_PARENT | SIGCHLD;
+
+TEST_F(ProcessFilter, TheGuestsMemoryIsMappedAndNoOther) {
+    allowed(SYS_mmap, {room(), 4096, all_rights, shared, memory_descriptor, 0});
+    allowed(SYS_mmap, {room(), 4096, PROT_NONE, shared | MAP_POPULATE, memory_descriptor, 4096});
+    refused(SYS_mmap, {room(), 4096, all_rights, shared, output_event, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights, shared, 0, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights, MAP_PRIVATE | MAP_FIXED, memory_descriptor, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights, MAP_SHARED, memory_descriptor, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights, shared | MAP_ANONYMOUS, memory_descriptor, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights, shared | MAP_LOCKED, memory_descriptor, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights | PROT_GROWSDOWN, shared, memory_descriptor, 0});
+    refused(SYS_mmap, {room(), 4096, all_rights, shared, ~std::uint64_t{0}, 0});
+    allowed(SYS_mprotect, {room(), 4096, PROT_READ});
+    refused(SYS_mprotect, {room(), 4096, PROT_READ | PROT_GROWSUP});
+    allowed(SYS_munmap, {room(), 65536});
+    for (const std::int64_t call :
+         {SYS_mremap, SYS_brk, SYS_madvise, SYS_mlock, SYS_mlockall, SYS_memfd_create, SYS_remap_file_pages,
+          SYS_pkey_mprotect, SYS_userfaultfd, SYS_shmget}) {
+        refused(call);
+    }
+}
+
+TEST_F(ProcessFilter, AProcessLikeThisIsMadeAndNothingElse) {
+    // The child is ours, then: CLONE_PARENT.
+    allowed(SYS_clone, {clone_beside});
+    while (waitpid(-1, nullptr, 0) > 0) {
+    }
+    for (const std::uint64_t flags :
+         {std::uint64_t{SIGCHLD}, std::uint64_t{CLONE_PARENT}, clone_beside | CLONE_NEWUSER,
+          clone_beside | CLONE_VM, clone_beside | CLONE_FILES, clone_beside | (std::uint64_t{1} << 32U),
+          std::uint64_t{CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD}}) {
+        refused(SYS_clone, {flags});
+    }
+    for (const std::int64_t call : {SYS_fork,
+                                    SYS_vfork,
+                                    SYS_clone3,
+                                    SYS_execve,
+                                    SYS_execveat,
+                                    SYS_unshare,
+                                    SYS_setns,
+                                    SYS_setpgid,
+                                    SYS_setsid,
+                                    SYS_kill,
+                                    SYS_tkill,
+                                    SYS_tgkill,
+                                    SYS_rt_sigqueueinfo,
+                                    SYS_pidfd_open,
+                                    SYS_pidfd_send_signal,
+                                    SYS_ptrace,
+                                    SYS_process_vm_readv,
+                                    SYS_process_vm_writev,
+                                    SYS_kcmp,
+                                    SYS_wait4,
+                                    SYS_exit}) {
+        refused(call);
+    }
+    allowed(SYS_getppid);
+}
+
+TEST_F(ProcessFilter, WhatAProcessSaysOfItself) {
+    allowed(SYS_prctl, {PR_SET_PDEATHSIG, SIGKILL});
+    refused(SYS_prctl, {PR_SET_PDEATHSIG, 0});
+    allowed(SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, ~std::uint64_t{0} >> 1U, 0});
+    refused(SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF});
+    refused(SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, room()});
+    for (const std::uint64_t option : {PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_MM, PR_SET_NAME,
+                                       PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_PTRACER}) {
+        refused(SYS_prctl, {option});
+    }
+    for (const std::int64_t call :
+         {SYS_seccomp, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_arch_prctl, SYS_setrlimit,
+          SYS_prlimit64, SYS_setuid, SYS_capset, SYS_set_tid_address}) {
+        refused(call);
+    }
+}
+
+TEST_F(ProcessFilter, TimersWaitsAndTheDoorbell) {
+    allowed(SYS_timer_create, {CLOCK_MONOTONIC, 0, room()});
+    refused(SYS_timer_create, {CLOCK_REALTIME, 0, room()});
+    allowed(SYS_timer_settime, {0, 0, room(), 0});
+    refused(SYS_timer_settime, {1, 0, room(), 0});
+    refused(SYS_timer_settime, {0, TIMER_ABSTIME, room(), 0});
+    refused(SYS_timer_settime, {0, 0, room(), room()});
+    allowed(SYS_futex, {room(), FUTEX_WAIT, 1});
+    allowed(SYS_futex, {room(), FUTEX_WAKE, 1});
+    for (const std::uint64_t operation :
+         {FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_FD,
+          FUTEX_WAIT | FUTEX_PRIVATE_FLAG, FUTEX_WAIT | FUTEX_CLOCK_REALTIME}) {
+        refused(SYS_futex, {room(), operation, 1});
+    }
+    allowed(SYS_write, {output_event, room(), 8});
+    refused(SYS_write, {output_event, room(), 16});
+    refused(SYS_write, {memory_descriptor, room(), 8});
+    refused(SYS_write, {1, room(), 8});
+    EXPECT_EQ(WEXITSTATUS(end_of(SYS_exit_group, {5})), 5);
+}
+
+TEST_F(ProcessFilter, NoFilesNoSocketsNoKernelsDoors) {
+    for (const std::int64_t call : {SYS_read,
+                                    SYS_open,
+                                    SYS_openat,
+                                    SYS_openat2,
+                                    SYS_close,
+                                    SYS_dup,
+                                    SYS_dup2,
+                                    SYS_fcntl,
+                                    SYS_ioctl,
+                                    SYS_ftruncate,
+                                    SYS_fallocate,
+                                    SYS_sendfile,
+                                    SYS_splice,
+                                    SYS_pipe,
+                                    SYS_socket,
+                                    SYS_socketpair,
+                                    SYS_connect,
+                                    SYS_sendmsg,
+                                    SYS_recvmsg,
+                                    SYS_bind,
+                                    SYS_mount,
+                                    SYS_umount2,
+                                    SYS_pivot_root,
+                                    SYS_chroot,
+                                    SYS_chdir,
+                                    SYS_mkdir,
+                                    SYS_unlink,
+                                    SYS_stat,
+                                    SYS_readlink,
+                                    SYS_getdents64,
+                                    SYS_bpf,
+                                    SYS_perf_event_open,
+                                    SYS_io_uring_setup,
+                                    SYS_io_setup,
+                                    SYS_keyctl,
+                                    SYS_add_key,
+                                    SYS_init_module,
+                                    SYS_kexec_load,
+                                    SYS_reboot,
+                                    SYS_personality,
+                                    SYS_modify_ldt,
+                                    SYS_nanosleep,
+                                    SYS_poll,
+                                    SYS_epoll_create1,
+                                    SYS_inotify_init,
+                                    SYS_sched_setaffinity,
+                                    SYS_setpriority,
+                                    SYS_getpid,
+                                    SYS_getrandom,
+                                    SYS_rseq,
+                                    SYS_membarrier}) {
+        refused(call);
+    }
+    for (std::int64_t call = 425; call < 600; ++call) { // the newest, and those to come
+        refused(call);
+    }
+}
+
+TEST_F(ProcessFilter, NoOtherTableOfCalls) {
+    constexpr std::int64_t x32 = 0x40000000;
+    refused(x32 | SYS_write, {output_event, room(), 8});
+    refused(x32 | SYS_munmap, {room(), 65536});
+    const int status = end_of([] {
+        constexpr int exit_of_32_bits = 1;
+        asm volatile("int $0x80" : : "a"(exit_of_32_bits), "b"(0) : "memory");
+    });
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) << status;
+}
+
+} // namespace
+
+} // namespace previrt
