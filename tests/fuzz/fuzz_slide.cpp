@@ -2,7 +2,6 @@
 // An ELF file and the relocation table behind it, as a bzImage unpacks to: it is moved or it is said why not.
 #include "toolchain/image/bzimage.hpp"
 #include "toolchain/image/input_error.hpp"
-#include "toolchain/image/relocations.hpp"
 #include "toolchain/pack/load_segments.hpp"
 #include "toolchain/pack/slid_kernel.hpp"
 
@@ -20,8 +19,7 @@ constexpr std::uint64_t high_address = 0xffff'ffff'9100'0000;
 
 void slide(const previrt::KernelFile& kernel, std::span<const std::uint8_t> table, std::uint64_t address) {
     try {
-        const auto relocations = previrt::read_kernel_relocations(kernel, table);
-        if (previrt::slide_kernel(kernel, relocations, address).size() != kernel.elf.file().size()) {
+        if (previrt::slide_kernel(kernel, table, address).size() != kernel.elf.file().size()) {
             std::abort();
         }
     } catch (const previrt::InputError&) {

@@ -11,15 +11,15 @@ namespace previrt {
 
 namespace {
 
-const KernelFile& sample() {
-    static const KernelFile file = parse_kernel_file("kernel", make_linux(linux_sample));
-    return file;
+const ElfImage& sample() {
+    static const ElfImage image = ElfImage::parse(make_linux(linux_sample));
+    return image;
 }
 
 std::string refusal_of_table(Bytes table) {
     const std::string message = refusal([&] { read_kernel_relocations(sample(), table); });
-    EXPECT_TRUE(contains(
-        message, "kernel: the relocation table behind its ELF file is damaged, build the kernel again: "));
+    EXPECT_TRUE(
+        contains(message, "the relocation table behind its ELF file is damaged, build the kernel again: "));
     EXPECT_EQ(message.find('\n'), std::string::npos);
     return message;
 }
@@ -83,8 +83,8 @@ TEST(Relocations, TheSizeIsThatOfWholeAddresses) {
         table.insert(table.begin(), more, 0);
         EXPECT_TRUE(contains(refusal_of_table(table), "no whole number of 32-bit addresses"));
     }
-    EXPECT_TRUE(contains(refusal_of_table(Buffer((sample().elf.file().size() / 4 * 4) + 4)),
-                         "larger than the kernel"));
+    EXPECT_TRUE(
+        contains(refusal_of_table(Buffer((sample().file().size() / 4 * 4) + 4)), "larger than the kernel"));
 }
 
 TEST(Relocations, FieldsLieInTheContentsOfASection) {

@@ -82,8 +82,8 @@ TEST_P(SlidLinux, InTheFirstTwoGibFieldsHoldTheirAddressesAndLargeDistancesAreNo
 
     std::size_t addresses = 0;
     std::size_t distances = 0;
-    const KernelFile file = parse_kernel_file("kernel", linked().elf);
-    for (const KernelRelocation& relocation : read_kernel_relocations(file, linked().relocation_table)) {
+    const ElfImage image = ElfImage::parse(linked().elf);
+    for (const KernelRelocation& relocation : read_kernel_relocations(image, linked().relocation_table)) {
         if (relocation.field == RelocatedField::signed_32) {
             const std::uint64_t place = physical(relocation.address);
             const bool is_address = u32_at(before, place) >= two_gib;

@@ -72,23 +72,23 @@ void check_fields(const ElfImage& image, const std::vector<KernelRelocation>& re
 
 } // namespace
 
-std::vector<KernelRelocation> read_kernel_relocations(const KernelFile& kernel, Bytes table) {
+std::vector<KernelRelocation> read_kernel_relocations(const ElfImage& kernel, Bytes table) {
     try {
         if (table.size() % sizeof(Word) != 0) {
             throw InputError("its size of " + std::to_string(table.size()) +
                              " bytes is no whole number of 32-bit addresses");
         }
-        if (table.size() > kernel.elf.file().size()) { // the fields that it names do not overlap
+        if (table.size() > kernel.file().size()) { // the fields that it names do not overlap
             throw InputError("it is larger than the kernel: " + std::to_string(table.size()) + " bytes");
         }
         std::vector<KernelRelocation> relocations = read_lists(table);
         std::ranges::sort(relocations, {}, &KernelRelocation::address);
-        check_fields(kernel.elf, relocations);
+        check_fields(kernel, relocations);
         return relocations;
     } catch (const InputError& error) {
         throw InputError(
-            kernel.path +
-            ": the relocation table behind its ELF file is damaged, build the kernel again: " + error.what());
+            std::string("the relocation table behind its ELF file is damaged, build the kernel again: ") +
+            error.what());
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/image/kernel_file.hpp"
+#include "toolchain/image/elf_image.hpp"
 
 #include <cstdint>
 #include <span>
@@ -24,9 +24,8 @@ struct KernelRelocation {
 };
 
 // The table that arch/x86/tools/relocs.c of Linux makes, and that follows the ELF file in a bzImage: by
-// address, without overlaps, each field inside the contents of one section. Throws InputError: the message
-// begins with the path.
-std::vector<KernelRelocation> read_kernel_relocations(const KernelFile& kernel,
+// address, without overlaps, each field inside the contents of one section. Throws InputError.
+std::vector<KernelRelocation> read_kernel_relocations(const ElfImage& kernel,
                                                       std::span<const std::uint8_t> table);
 
 } // namespace previrt

@@ -139,7 +139,7 @@ void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address) {
             " by: give the bzImage of a Linux with CONFIG_RELOCATABLE and CONFIG_RANDOMIZE_BASE");
     }
     const KernelFile file{kernel.path, std::nullopt, ElfImage::parse(kernel.elf)};
-    kernel.elf = slide_kernel(file, read_kernel_relocations(file, kernel.relocation_table), address);
+    kernel.elf = slide_kernel(file, kernel.relocation_table, address);
     kernel.relocation_table.clear(); // names the fields where they were
 }
 

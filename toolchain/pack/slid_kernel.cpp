@@ -4,6 +4,7 @@
 #include "toolchain/image/elf_headers.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
+#include "toolchain/image/relocations.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/pack/load_segments.hpp"
 
@@ -250,11 +251,12 @@ private:
 
 } // namespace
 
-std::vector<std::uint8_t> slide_kernel(const KernelFile& kernel,
-                                       std::span<const KernelRelocation> relocations, std::uint64_t address) {
+std::vector<std::uint8_t> slide_kernel(const KernelFile& kernel, Bytes relocation_table,
+                                       std::uint64_t address) {
     const std::vector<Site> sites = read_site_table(kernel, Places(kernel.elf));
     try {
-        return KernelSlide(kernel.elf, sites, address).apply(relocations);
+        KernelSlide slide(kernel.elf, sites, address);
+        return slide.apply(read_kernel_relocations(kernel.elf, relocation_table));
     } catch (const InputError& error) {
         throw InputError(kernel.path + ": cannot be loaded at " + hex(address) + ": " + error.what());
     }

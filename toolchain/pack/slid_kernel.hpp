@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/image/relocations.hpp"
+#include "toolchain/image/kernel_file.hpp"
 
 #include <cstdint>
 #include <span>
@@ -11,9 +11,9 @@ namespace previrt {
 
 // The ELF file of a Linux as if its lowest segment had been linked at `address`: in the last 2 GiB of the
 // address space, where kernels are linked, or in the first, for a guest that cannot have the last. What is
-// physical stays. The relocations are those read for this kernel. Throws InputError: the message begins with
-// the path.
+// physical stays. `relocation_table` is what follows the ELF file in a bzImage. Throws InputError: the
+// message begins with the path.
 std::vector<std::uint8_t> slide_kernel(const KernelFile& kernel,
-                                       std::span<const KernelRelocation> relocations, std::uint64_t address);
+                                       std::span<const std::uint8_t> relocation_table, std::uint64_t address);
 
 } // namespace previrt
