@@ -71,8 +71,8 @@ std::uint64_t distance_to(std::uint64_t address, const std::vector<LoadSegment>&
         throw InputError("no segment to load");
     }
     const std::uint64_t length = last - first;
-    if (!sign_extends(address) || length > highest_address - address ||
-        (address < two_gib) != (address + length < two_gib)) {
+    // It is in one half as a whole: a sum that wraps is in the other.
+    if (!sign_extends(address) || (address < two_gib) != (address + length < two_gib)) {
         throw InputError("it would reach to " + hex(address + length) +
                          ", and code reaches only the first and the last 2 GiB");
     }
@@ -233,9 +233,7 @@ private:
             move_address(segment.p_vaddr);
         }
         for (Elf64_Shdr& section : sections) {
-            if ((section.sh_flags & SHF_ALLOC) != 0) {
-                move_address(section.sh_addr);
-            }
+            move_address(section.sh_addr);
         }
         write_at(bytes_, 0, header);
         write_table(bytes_, header.e_phoff, segments);
