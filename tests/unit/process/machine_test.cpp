@@ -6,6 +6,7 @@
 #include "tests/unit/command.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/process_clock.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -43,8 +44,9 @@ protected:
 
     static ProcessImage image() { return read_process_image("guest", read_file(PREVIRT_PROCESS_GUEST)); }
     [[nodiscard]] std::unique_ptr<ProcessMachine> machine(char what, const RunOptions& options) const {
-        return std::make_unique<ProcessMachine>(
-            options, image(), std::vector<std::uint8_t>(1, static_cast<std::uint8_t>(what)), plans_);
+        return std::make_unique<ProcessMachine>(options, image(), read_process_clock(),
+                                                std::vector<std::uint8_t>(1, static_cast<std::uint8_t>(what)),
+                                                plans_);
     }
 
     // `what`: see guest.cpp.
