@@ -138,8 +138,6 @@ unsigned comparison_bytes(const std::uint8_t* code) {
     return code[0] == 0x3d ? 5 : 0;
 }
 
-constexpr unsigned jump_bytes = 7;
-
 void write_site(const Copy& copy, const Site& site, unsigned number) {
     // jmp *abs32, by the one SIB byte for that which faults as an opcode
     std::uint8_t* const to = put(copy.page + site.offset, 0xe524ff, 3);

@@ -37,6 +37,10 @@ for signal in KILL TERM; do
     for delay in 0.01 0.05 0.1 0.2 0.4 0.8 1.6 up; do
         setsid "${run[@]}" </dev/null >"$work/output" 2>&1 &
         process=$!
+        # Until then it is this shell, and would remove what this shell has made.
+        while [ "$(cat "/proc/$process/comm" 2>/dev/null)" = "$(cat "/proc/$$/comm")" ]; do
+            sleep 0.01
+        done
         if [ $delay = up ]; then
             until grep -q 'the guest is up' "$work/output"; do
                 kill -0 "$process" 2>/dev/null || break

@@ -69,8 +69,10 @@ std::vector<std::uint8_t> make_process_filter() {
     check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
     // The guest's memory, anywhere in the process.
     constexpr std::uint64_t rights = PROT_READ | PROT_WRITE | PROT_EXEC;
-    for (const std::uint64_t flags : {MAP_SHARED | MAP_FIXED, MAP_SHARED | MAP_FIXED | MAP_POPULATE}) {
-        allow(filter, SCMP_SYS(mmap), {has_not(2, ~rights), equals(3, flags), equals(4, memory_descriptor)});
+    for (const std::uint64_t in_advance : {std::uint64_t{0}, std::uint64_t{MAP_POPULATE}}) {
+        allow(filter, SCMP_SYS(mmap),
+              {has_not(2, ~rights), equals(3, MAP_SHARED | MAP_FIXED | in_advance),
+               equals(4, memory_descriptor)});
     }
     allow(filter, SCMP_SYS(munmap));
     allow(filter, SCMP_SYS(mprotect), {has_not(2, ~rights)});
