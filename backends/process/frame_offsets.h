@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For entry.S: Linux's signal frame, and numbers of layout.hpp and system_call.hpp; entries.cpp asserts them.
+// NOLINTBEGIN(modernize-macro-to-enum): an assembler knows no enum.
 #define FRAME_RIP 168
 #define FRAME_VECTOR_REGISTERS 224
 
@@ -26,3 +27,4 @@
 #define USER_CALL_RETURNS 0x7fc01000
 #define USER_CALL_TAILS 0x7fc0201a
 #define USER_CALL_STUB_SHIFT 6
+// NOLINTEND(modernize-macro-to-enum)

@@ -134,8 +134,8 @@ Host* host_of(backend::TableNumber root) {
 
 void enter_host_of(backend::TableNumber root) {
     if (current->root != root) {
-        Host* const holder = host_of(root);
-        Host& host = holder != nullptr ? *holder : current->root == no_root ? *current : take_host();
+        Host* const holder = current->root == no_root && host_of(root) == nullptr ? current : host_of(root);
+        Host& host = holder != nullptr ? *holder : take_host();
         if (host.root != root) {
             host.is_outdated = host.is_outdated || host.root != no_root;
             host.root = root;
