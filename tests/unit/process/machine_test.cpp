@@ -7,7 +7,6 @@
 #include "tests/unit/command.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
-#include "toolchain/run/process_clock.hpp"
 
 #include <chrono>
 #include <csignal>
