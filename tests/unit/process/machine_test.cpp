@@ -44,7 +44,7 @@ protected:
 
     static ProcessImage image() { return read_process_image("guest", read_file(PREVIRT_PROCESS_GUEST)); }
     [[nodiscard]] std::unique_ptr<ProcessMachine> machine(char what, const RunOptions& options) const {
-        return std::make_unique<ProcessMachine>(options, image(), read_process_clock(),
+        return std::make_unique<ProcessMachine>(options, image(), ProcessClock().read(),
                                                 std::vector<std::uint8_t>(1, static_cast<std::uint8_t>(what)),
                                                 plans_);
     }
