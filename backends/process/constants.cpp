@@ -22,6 +22,8 @@ std::uint64_t place_of(const LayoutConstantInfo& constant) {
         return frame_table_address;
     case LayoutConstant::cpu_entry_area:
         return processor_area_address;
+    case LayoutConstant::espfix:
+        return espfix_address;
     case LayoutConstant::modules:
         return modules_address;
     case LayoutConstant::modules_end:

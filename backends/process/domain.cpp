@@ -48,9 +48,9 @@ std::span<const std::uint8_t> package() {
 void drop_package() {
     constexpr std::uint64_t remove = 9;
     const std::uint64_t rounded = (handover.package.bytes + page_size - 1) & ~(page_size - 1);
-    if (call_host(call_madvise, {.first = address_of(part_of_vmm(handover.package)),
-                                 .second = rounded,
-                                 .third = remove}) != 0) {
+    if (call_host(call_madvise,
+                  {.first = address_of(part_of_vmm(handover.package)), .second = rounded, .third = remove}) !=
+        0) {
         stop_guest("the host does not take back the guest's package");
     }
 }

@@ -100,6 +100,9 @@ void enter_from_frame() {
         vcpu.cs = taken.cs;
         vcpu.ss = taken.ss;
         take_user_flags();
+        if (taken.ss != selector_user_data) { // the host leaves it so, and we go on without loading one
+            asm volatile("mov %0, %%ss" : : "r"(std::uint32_t{selector_user_data}));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "backends/process/domain.hpp"
 #include "backends/process/host_map.hpp"
+#include "backends/process/local_table.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -55,7 +56,9 @@ bool make_host(Host& host) {
             .last_used = 0,
             .changes_seen = current->changes_seen,
             .timer_set_for = ~std::uint64_t{0},
-            .mapped_ranges = current->mapped_ranges};
+            .mapped_ranges = current->mapped_ranges,
+            .local_table_version = current->local_table_version,
+            .local_entries = current->local_entries};
     ++counters.hypercalls[call_make_host];
     constexpr std::int64_t interrupted = -4; // while it waited for the monitor's leave
     std::int64_t identity = interrupted;
@@ -93,6 +96,7 @@ void change_to(Host& host) {
     current = &host;
     const SegmentState segments = read_segments();
     change_host(&from, &host);
+    follow_local_table();
     write_segments(segments);
     follow_timer();
 }
@@ -121,7 +125,9 @@ void start_hosts() {
                 .last_used = 0,
                 .changes_seen = 0,
                 .timer_set_for = ~std::uint64_t{0},
-                .mapped_ranges = 0};
+                .mapped_ranges = 0,
+                .local_table_version = 0,
+                .local_entries = 0};
     host_started(current);
 }
 

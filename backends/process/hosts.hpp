@@ -17,6 +17,8 @@ struct Host {
     std::uint64_t changes_seen;  // of the kernel's part: host_map.cpp
     std::uint64_t timer_set_for; // events.cpp
     std::uint64_t mapped_ranges;
+    std::uint64_t local_table_version; // that it has: local_table.cpp
+    unsigned local_entries;            // past the last of it that may be set
 };
 
 constexpr backend::TableNumber no_root = ~backend::TableNumber{0};

@@ -39,6 +39,7 @@ constexpr std::uint64_t most_ram = slot_bytes;
 constexpr std::uint64_t frame_table_address = 0x500000000000; // Linux's vmemmap
 constexpr std::uint64_t vmalloc_address = 0x580000000000;     // and 32 TiB of it
 constexpr std::uint64_t processor_area_address = 0x7e0000000000;
+constexpr std::uint64_t espfix_address = 0x7e8000000000;
 constexpr std::uint64_t fixed_map_slot_address = 0x7f0000000000;
 // The VMM's own memory.
 constexpr std::uint64_t arena_address = 0x7f8000000000;

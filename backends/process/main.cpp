@@ -3,6 +3,7 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/host_map.hpp"
 #include "backends/process/hosts.hpp"
+#include "backends/process/local_table.hpp"
 #include "backends/process/user_calls.hpp"
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/guest_start.hpp"
@@ -40,6 +41,7 @@ void process_start() {
     start_hosts();
     confine();
     monitored::start_clock(handover.clock);
+    start_local_table();
     start_host_map();
     start_user_calls();
     const std::uint64_t book_keeping =

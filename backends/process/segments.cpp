@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The host keeps the descriptor tables: a guest's code and data are those of any 64-bit process.
+// The host keeps the global descriptor table: a guest's code and data are those of any 64-bit process.
 #include "backends/process/segments.hpp"
 
+#include "backends/process/local_table.hpp"
 #include "frontends/x86/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/processor.hpp"
@@ -23,6 +24,10 @@ constexpr unsigned data_segments[] = {segment_es, segment_ds, segment_fs, segmen
 
 std::uint16_t host_selector(std::uint16_t selector) {
     constexpr unsigned privilege = 3;
+    constexpr unsigned in_local = 4;
+    if ((selector & in_local) != 0) {
+        return has_local_segment(selector) ? selector : 0;
+    }
     return (selector | privilege) == selector_user_data ? selector : 0;
 }
 
@@ -53,7 +58,7 @@ SegmentState read_segments() {
 void write_segments(const SegmentState& state) {
     for (const unsigned segment : data_segments) {
         if (read_segment(segment) != state.selectors[segment]) {
-            write_segment(segment, state.selectors[segment]);
+            write_segment(segment, host_selector(state.selectors[segment]));
         }
     }
     backend::write_fs_base(state.fs_base);
@@ -65,21 +70,6 @@ void write_segments(const SegmentState& state) {
 namespace previrt::backend {
 
 using namespace process;
-
-bool write_descriptor(bool /*local*/, unsigned /*index*/, std::uint64_t /*descriptor*/) {
-    return false;
-}
-
-unsigned descriptor_count(bool /*local*/) {
-    return 0;
-}
-
-unsigned descriptors_written(bool /*local*/) {
-    return 0;
-}
-
-// The host's stays empty: whoever loads a selector of it gets #GP from the processor.
-void load_local_table(std::uint64_t /*base*/, unsigned /*entries*/) {}
 
 // One that the host does not have is null to the processor; the front-end has the guest's.
 void load_segment(unsigned segment, std::uint16_t selector) {

@@ -15,6 +15,7 @@ enum SystemCall : std::uint16_t {
     call_madvise = 28,
     call_getppid = 110,
     call_sigaltstack = 131,
+    call_modify_ldt = 154,
     call_prctl = 157,
     call_futex = 202,
     call_timer_create = 222,

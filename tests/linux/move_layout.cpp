@@ -33,6 +33,8 @@ std::uint64_t new_place(const LayoutConstantInfo& constant) {
         return slot(176);
     case LayoutConstant::cpu_entry_area:
         return slot(252);
+    case LayoutConstant::espfix:
+        return slot(253);
     case LayoutConstant::fixmap_top:
         return slot(254) | (constant.place & (slot(1) - 1));
     case LayoutConstant::modules: // within 2 GiB of the image, which stays

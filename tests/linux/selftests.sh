@@ -70,7 +70,6 @@ leave_out() { # NAMES, with | between, and WHY
 }
 case $tested in
 kvm*) leave_out sigreturn "no code of a local descriptor table: docs/kvm.md" ;;
-process*) leave_out 'ldt_gdt|sigreturn|fsgsbase|fsgsbase_restore' "no local descriptor table: docs/process.md" ;;
 esac
 # Some virtual machines repeat ICEBP behind MOV SS for ever. A guest's programs run on the processor that we have.
 case $tested in

@@ -76,6 +76,9 @@ std::vector<std::uint8_t> make_process_filter() {
     }
     allow(filter, SCMP_SYS(munmap));
     allow(filter, SCMP_SYS(madvise), {equals(2, MADV_REMOVE)});
+    // Segments for its user mode.
+    constexpr std::uint64_t write_local_table = 0x11;
+    allow(filter, SCMP_SYS(modify_ldt), {equals(0, write_local_table)});
     allow(filter, SCMP_SYS(mprotect), {has_not(2, ~rights)});
     // Another process, with nothing of ours but this memory.
     allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});

@@ -106,6 +106,8 @@ TEST_F(ProcessFilter, TheGuestsMemoryIsMappedAndNoOther) {
     refused(SYS_mprotect, {room(), 4096, PROT_READ | PROT_GROWSUP});
     allowed(SYS_madvise, {room(), 4096, MADV_REMOVE});
     refused(SYS_madvise, {room(), 4096, MADV_MERGEABLE});
+    allowed(SYS_modify_ldt, {0x11, room(), 16});
+    refused(SYS_modify_ldt, {1, room(), 16});
     allowed(SYS_munmap, {room(), 65536});
     for (const std::int64_t call :
          {SYS_mremap, SYS_brk, SYS_madvise, SYS_mlock, SYS_mlockall, SYS_memfd_create, SYS_remap_file_pages,

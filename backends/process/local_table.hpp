@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+// The guest's local descriptor table. The host has one for each process: that of the current one is the
+// guest's.
+namespace previrt::process {
+
+void start_local_table();
+// In a process that has become the current one.
+void follow_local_table();
+// Whether the current process can load it into a data segment register.
+bool has_local_segment(std::uint16_t selector);
+
+} // namespace previrt::process
