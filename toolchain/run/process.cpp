@@ -49,15 +49,15 @@ RunStatus run_process(const RunOptions& options) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }
     require_process_host();
-    const monitored::ClockStart clock = read_process_clock();
+    const ProcessClock measured;
+    GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    slide_guest_kernel(kernel, process::kernel_address);
+    const monitored::ClockStart clock = measured.read();
     ProcessMachine machine(options, read_image(), clock,
-                           make_guest_package({.kernel = options.kernel,
-                                               .initrd = options.initrd,
-                                               .append = command_line(options, clock),
-                                               .memory = options.memory,
-                                               .print_counters = !options.stats.empty(),
-                                               .kernel_address = process::kernel_address})
-                               .bytes);
+                           make_guest_package(kernel, {.initrd = options.initrd,
+                                                       .append = command_line(options, clock),
+                                                       .memory = options.memory,
+                                                       .print_counters = !options.stats.empty()}));
     if (options.verbose) {
         machine.describe(std::cerr);
     }
