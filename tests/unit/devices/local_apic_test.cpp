@@ -35,7 +35,7 @@ protected:
     }
     void send(std::uint8_t to) { write(apic_command_low, to_self | to); }
     bool is_set(std::uint64_t first, std::uint8_t which) {
-        return (read(first + (which / 32U * 0x10U)) >> (which % 32U) & 1U) != 0;
+        return (read(first + (which / 32U * std::uint64_t{0x10})) >> (which % 32U) & 1U) != 0;
     }
     // Nothing: none is asked for. It is not ended.
     std::optional<std::uint8_t> take() {
@@ -269,8 +269,8 @@ TEST_F(LocalApicTest, Dividers) {
     for (const auto& [value, by] : dividers) {
         write(apic_divide, value);
         write(apic_initial_count, 100);
-        EXPECT_EQ(pc.next_event(now), now + (100 * by));
-        now += 40 * by;
+        EXPECT_EQ(pc.next_event(now), now + (std::uint64_t{100} * by));
+        now += std::uint64_t{40} * by;
         EXPECT_EQ(read(apic_current_count), 60U);
     }
     write(apic_divide, 0); // what is left, is left
@@ -284,8 +284,8 @@ TEST_F(LocalApicTest, Periodic) {
     write(apic_initial_count, 1000);
     const std::uint64_t start = now;
     for (unsigned i = 1; i < 10; ++i) {
-        EXPECT_EQ(pc.next_event(now), start + (1000 * i));
-        now = start + (1000 * i);
+        EXPECT_EQ(pc.next_event(now), start + (std::uint64_t{1000} * i));
+        now = start + (std::uint64_t{1000} * i);
         EXPECT_EQ(take(), vector);
         EXPECT_EQ(read(apic_current_count), 1000U);
         end();

@@ -13,7 +13,7 @@ namespace {
 // With the carry flag as given. The width is the type's.
 template <typename Number>
 Outcome of_processor(Operation operation, Number left, Number right, bool carry) {
-    std::uint64_t flags = 0;
+    std::uint64_t flags = 0; // NOLINT(misc-const-correctness): asm writes it
     const auto in = static_cast<std::uint8_t>(carry ? 1 : 0);
 #define PREVIRT_RUN(mnemonic)                                                                                \
     asm volatile("addb $-1, %[carry]\n\t" mnemonic " %[right], %[left]\n\tpushfq\n\tpopq %[flags]"           \

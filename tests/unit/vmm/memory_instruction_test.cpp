@@ -39,7 +39,7 @@ protected:
         constexpr std::uint64_t rights = page_present | page_writable;
         put(root, level3 | rights);
         put(level3, low | rights);
-        put(level3 + (3 * 8), high | rights);
+        put(level3 + (std::uint64_t{3} * 8), high | rights);
         put(low, rights | page_large);
         for (const std::uint64_t address : {LocalApic::place, nothing}) {
             put(high + (table_index(address, 2) * std::uint64_t{8}),
@@ -93,7 +93,7 @@ TEST_F(MemoryInstructions, AreDecodedAsByLlvm) {
             bytes.push_back(prefixes[random() % std::size(prefixes)]);
         }
         if (random() % 2 == 0) {
-            bytes.push_back(static_cast<std::uint8_t>(0x40 | random() % 16));
+            bytes.push_back(static_cast<std::uint8_t>(0x40 | (random() % 16)));
         }
         if (random() % 8 == 0) {
             bytes.push_back(0x0f);
