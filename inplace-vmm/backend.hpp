@@ -89,7 +89,9 @@ struct CpuidLeaf {
 };
 CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
 
-std::uint64_t now();           // nanoseconds, monotonic
+std::uint64_t now(); // nanoseconds, monotonic
+// What the time-stamp counter takes for so many of its ticks, in nanoseconds; never less.
+std::uint64_t time_of_ticks(std::uint64_t ticks);
 std::uint64_t epoch_seconds(); // at now() == 0
 void set_timer(std::optional<std::uint64_t> when);
 void idle(); // until an event may have come

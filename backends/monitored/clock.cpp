@@ -33,6 +33,11 @@ std::uint64_t now() {
                                             nanoseconds_per_tick);
 }
 
+std::uint64_t time_of_ticks(std::uint64_t ticks) {
+    constexpr std::uint64_t many = std::uint64_t{1} << 60U; // years
+    return processor::multiply_and_shift_32(ticks < many ? ticks : many, nanoseconds_per_tick) + 1;
+}
+
 std::uint64_t epoch_seconds() {
     return epoch_nanoseconds / 1'000'000'000;
 }

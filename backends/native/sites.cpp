@@ -55,9 +55,6 @@ Treatment treat_site(const KnownSite& site) {
     case SiteKind::xgetbv:
     case SiteKind::rdfsbase:
     case SiteKind::wrfsbase:
-    // Of devices that are not there: memory.
-    case SiteKind::mmio_read:
-    case SiteKind::mmio_write:
     // Hidden by CPUID: #UD or #GP, as on a processor without them.
     case SiteKind::stac:
     case SiteKind::clac:

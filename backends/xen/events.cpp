@@ -68,21 +68,34 @@ namespace previrt::backend {
 
 using namespace xen;
 
+namespace {
+
+std::uint64_t scaled(std::uint64_t ticks, const vcpu_time_info& info) {
+    ticks = info.tsc_shift >= 0 ? ticks << static_cast<unsigned>(info.tsc_shift)
+                                : ticks >> static_cast<unsigned>(-info.tsc_shift);
+    return processor::multiply_and_shift_32(ticks, info.tsc_to_system_mul);
+}
+
+} // namespace
+
 std::uint64_t interrupt_cell() {
     return shared_info_address + 1;
 }
 
 std::uint64_t now() {
     const vcpu_time_info info = read_time_info();
-    std::uint64_t ticks = processor::read_time_stamp() - info.tsc_timestamp;
-    ticks = info.tsc_shift >= 0 ? ticks << static_cast<unsigned>(info.tsc_shift)
-                                : ticks >> static_cast<unsigned>(-info.tsc_shift);
     const std::uint64_t time =
-        info.system_time + processor::multiply_and_shift_32(ticks, info.tsc_to_system_mul);
+        info.system_time + scaled(processor::read_time_stamp() - info.tsc_timestamp, info);
     // Devices must not see it go back where Xen adjusts its scale.
     static std::uint64_t latest;
     latest = time > latest ? time : latest;
     return latest;
+}
+
+std::uint64_t time_of_ticks(std::uint64_t ticks) {
+    constexpr std::uint64_t many = std::uint64_t{1} << 58U; // years
+    constexpr std::uint64_t lost = 2;                       // by the shift, and by the product
+    return scaled(ticks < many ? ticks : many, read_time_info()) + lost;
 }
 
 std::uint64_t epoch_seconds() {

@@ -90,6 +90,33 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
     return true;
 }
 
+std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned width, std::uint64_t now) {
+    if (is_local_apic(address, width)) {
+        return local_apic.read(address - LocalApic::place, now);
+    }
+    return std::nullopt;
+}
+
+bool Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now) {
+    if (is_local_apic(address, width)) {
+        return local_apic.write(address - LocalApic::place, static_cast<std::uint32_t>(value), now);
+    }
+    return false;
+}
+
+bool Pc::is_local_apic(std::uint64_t address, unsigned width) const {
+    return local_apic.is_enabled() && address - LocalApic::place < LocalApic::place_bytes && width == 4;
+}
+
+bool Pc::interrupt_requested() const {
+    return local_apic.highest_request().has_value() ||
+           (pic.interrupt_requested() && local_apic.passes_external());
+}
+
+std::uint8_t Pc::acknowledge() {
+    return local_apic.highest_request() ? local_apic.acknowledge() : pic.acknowledge();
+}
+
 std::optional<std::uint8_t> Pc::read_byte(std::uint16_t port, std::uint64_t now) {
     if (PicPair::decodes(port)) {
         advance(now);
@@ -190,6 +217,7 @@ void Pc::advance(std::uint64_t now) {
     // A request that is still waiting goes with the line.
     lost_timer_edges += !level && (edges > 0 || pic.pending(timer_irq)) ? 1 : 0;
     move_lines(pic, {.timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now)});
+    local_apic.advance(now);
     advanced_to = now;
 }
 
@@ -231,12 +259,15 @@ void Pc::update_lines() {
 }
 
 std::optional<std::uint64_t> Pc::next_event(std::uint64_t now) const {
-    const std::optional<std::uint64_t> timer = pic.enabled(timer_irq) ? pit.next_edge(now) : std::nullopt;
-    const std::optional<std::uint64_t> clock = pic.enabled(rtc_irq) ? rtc.next_event(now) : std::nullopt;
-    if (!timer || !clock) {
-        return timer ? timer : clock;
+    std::optional<std::uint64_t> next = local_apic.next_event();
+    const auto add = [&](std::optional<std::uint64_t> event) {
+        next = event && (!next || *event < *next) ? event : next;
+    };
+    if (local_apic.passes_external()) {
+        add(pic.enabled(timer_irq) ? pit.next_edge(now) : std::nullopt);
+        add(pic.enabled(rtc_irq) ? rtc.next_event(now) : std::nullopt);
     }
-    return std::min(*timer, *clock);
+    return next;
 }
 
 } // namespace previrt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "devices/local_apic/local_apic.hpp"
 #include "devices/pci/pci.hpp"
 #include "devices/pic8259/pic_pair.hpp"
 #include "devices/pit8254/pit8254.hpp"
@@ -20,11 +21,12 @@ enum class Request : std::uint8_t { none, reset };
 // The devices of a PC and the wires between them, as one plain state. Times are nanoseconds that never go
 // back.
 //
-// The VMM: start(), then advance(now) whenever it looks for interrupts; pic.interrupt_requested() and
-// pic.acknowledge() when they may be delivered; sleeps no longer than until next_event(now). After
-// uart.receive() or uart.take_transmitted() it calls update_lines().
+// The VMM: start(), and local_apic.start() if it models the processor too; then advance(now) whenever it
+// looks for interrupts; interrupt_requested() and acknowledge() when they may be delivered; sleeps no longer
+// than until next_event(now). After uart.receive() or uart.take_transmitted() it calls update_lines().
 struct Pc {
     PicPair pic{};
+    LocalApic local_apic{};
     Pit8254 pit{};
     Rtc rtc{};
     Uart16550 uart{};
@@ -48,9 +50,17 @@ struct Pc {
     std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
     bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
 
+    // Registers in memory, by guest-physical address. nullopt, false: nothing is there, or not so.
+    std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
+    bool write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
+
+    // What the processor is asked for: by its local APIC, or by the 8259s as far as that passes them.
+    [[nodiscard]] bool interrupt_requested() const;
+    std::uint8_t acknowledge(); // the vector
+
     // Brings the interrupt lines up to `now`.
     void advance(std::uint64_t now);
-    // What they would come to, where nothing else happens before: by time, by a character for the UART.
+    // What the 8259s would come to, where nothing else happens before: by time, by a character for the UART.
     [[nodiscard]] PicPair interrupts_at(std::uint64_t when) const;
     [[nodiscard]] PicPair interrupts_after_input() const;
     // After the far side of a device has changed it.
@@ -66,6 +76,7 @@ private:
     bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
     void set_timer_line(bool level);
+    [[nodiscard]] bool is_local_apic(std::uint64_t address, unsigned width) const;
     struct Lines {
         bool timer_rose;
         bool timer;

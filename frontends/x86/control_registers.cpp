@@ -4,6 +4,7 @@
 #include "frontends/x86/cpuid.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/processor_apic.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -83,7 +84,7 @@ void write_control_register(unsigned number, std::uint64_t value) {
             raise_exception(general_protection, 0);
             return;
         }
-        vcpu.cr8 = value; // no local APIC: it masks nothing
+        write_task_priority(value);
         break;
     default:
         raise_exception(invalid_opcode);

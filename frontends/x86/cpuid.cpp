@@ -2,6 +2,7 @@
 #include "frontends/x86/cpuid.hpp"
 
 #include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/processor_apic.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
@@ -32,12 +33,15 @@ constexpr std::uint32_t all = ~0U;
 // A hypervisor may hide from its guests what the shadow page tables give: 4 MiB and 2 MiB pages, global
 // pages.
 constexpr std::uint32_t modelled_here = bit(3) | bit(13); // of leaf 1, EDX
+constexpr std::uint32_t local_apic = bit(9);              // there too
+constexpr std::uint32_t deadline_timer = bit(24);         // of leaf 1, ECX
+constexpr std::uint32_t timer_always_runs = bit(2);       // the local APIC's: of leaf 6, EAX
 
 constexpr Policy policies[] = {
     {0x0, 0, all, all, all},
-    // Hidden in ECX: MONITOR, VMX, SMX, power and thermal, PCID, DCA, x2APIC, TSC deadline, hypervisor.
-    // Hidden in EDX: VME, MCE and MCA, APIC (interrupts come by the 8259), SEP, MTRR, PSE36, serial number,
-    // debug store, ACPI, self snoop, HTT, thermal.
+    // Hidden in ECX: MONITOR, VMX, SMX, power and thermal, PCID, DCA, x2APIC, hypervisor.
+    // Hidden in EDX: VME, MCE and MCA, SEP, MTRR, PSE36, serial number, debug store, ACPI, self snoop, HTT,
+    // thermal.
     {0x1, all, 0x0000ff00,
      bit(0) | bit(1) | bit(9) | bit(12) | bit(13) | bit(19) | bit(20) | bit(22) | bit(23) | bit(25) |
          bit(26) | bit(28) | bit(29) | bit(30),
@@ -45,6 +49,7 @@ constexpr Policy policies[] = {
          bit(23) | bit(24) | bit(25) | bit(26)},
     {0x2, all, all, all, all},
     {0x4, 0x00003fff, all, all, all}, // one core, one thread
+    {0x6, 0, 0, 0, 0},
     // Hidden: TSC_ADJUST, SGX, HLE, SMEP, INVPCID, RTM, MPX, SMAP, processor trace; PKU, UMIP, shadow stacks,
     // 5 levels, RDPID, MOVDIR, ENQCMD; every speculation control (they are MSRs).
     {0x7, all,
@@ -110,6 +115,13 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
         answer.ecx |= (vcpu.cr4 & cr4_osxsave) != 0 ? osxsave : 0;
         answer.ebx |= 1U << 16U; // one logical processor
         answer.edx |= modelled_here;
+        if (has_deadline_timer()) {
+            answer.ecx |= deadline_timer;
+            answer.edx |= local_apic;
+        }
+        break;
+    case 0x6:
+        answer.eax = has_deadline_timer() ? timer_always_runs : 0;
         break;
     case 0x7:
         if (subleaf != 0) {

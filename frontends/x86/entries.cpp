@@ -2,6 +2,7 @@
 #include "frontends/x86/entries.hpp"
 
 #include "frontends/x86/descriptors.hpp"
+#include "frontends/x86/device_memory.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"
@@ -33,8 +34,9 @@ constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 // Where an interrupt is delivered, if one is.
 std::uint64_t* delivery_point = &counters.delivered_at_site;
 
-bool accesses_port(SiteKind kind) {
-    return kind == SiteKind::in || kind == SiteKind::out;
+bool accesses_device(SiteKind kind) {
+    return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::mmio_read ||
+           kind == SiteKind::mmio_write;
 }
 
 const KnownSite& site_at(std::uint64_t address) {
@@ -56,7 +58,7 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     instruction->address = address;
     instruction->next = end;
     instruction->annotation = site.record.operand;
-    if (!accesses_port(site.kind())) { // or a line on the console would be all that is left
+    if (!accesses_device(site.kind())) { // or a line on the console would be all that is left
         record_event(Event::site, address, site.record.kind);
     }
     delivery_point = site.kind() == SiteKind::hlt ? &counters.delivered_at_idle : &counters.delivered_at_site;
@@ -96,6 +98,10 @@ void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
         ++counters.hidden_faults;
         record_event(Event::hidden_fault, address, error_code);
         stop_if_endless(address);
+        return;
+    }
+    if (fault.verdict == FaultVerdict::device) {
+        execute_device_access(address, access.write);
         return;
     }
     if (!access.user && alias_is_wanted(address)) {
@@ -310,7 +316,7 @@ void prepare_return() {
         ++*(is_return ? &counters.delivered_at_return : delivery_point);
         deliver_due_interrupt();
     }
-    if (!vcpu.interrupt_flag && pc.pic.interrupt_requested()) {
+    if (!vcpu.interrupt_flag && pc.interrupt_requested()) {
         backend::request_attention();
     }
     if (vcpu.cpl == 3) {

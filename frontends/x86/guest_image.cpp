@@ -140,7 +140,17 @@ void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
     params.set<std::uint32_t>(0x21c, static_cast<std::uint32_t>(initrd.size()));
     params.add_memory(0, low_memory_end, usable);
     params.add_memory(low_memory_end, high_memory - low_memory_end, reserved);
-    params.add_memory(high_memory, backend::guest_ram_bytes() - high_memory, usable);
+    const std::uint64_t end = backend::guest_ram_bytes();
+    constexpr std::uint64_t hidden_end = LocalApic::place + page_bytes;
+    if (end <= LocalApic::place) {
+        params.add_memory(high_memory, end - high_memory, usable);
+        return;
+    }
+    params.add_memory(high_memory, LocalApic::place - high_memory, usable);
+    params.add_memory(LocalApic::place, page_bytes, reserved);
+    if (end > hidden_end) {
+        params.add_memory(hidden_end, end - hidden_end, usable);
+    }
 }
 
 void write_page_tables() {

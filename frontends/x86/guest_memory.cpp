@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/guest_memory.hpp"
 
+#include "frontends/x86/device_memory.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/page_walk.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
-#include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
@@ -15,12 +15,20 @@ namespace previrt {
 
 namespace {
 
-std::uint8_t* page_memory(const PageWalk& walk, std::size_t bytes) {
-    std::uint8_t* const memory = physical_memory(walk.physical, bytes);
-    if (memory == nullptr) {
-        stop_guest("an access outside RAM that no device claims, at", walk.physical);
+void read_page(const PageWalk& walk, void* to, std::size_t bytes) {
+    if (const std::uint8_t* const memory = physical_memory(walk.physical, bytes)) {
+        std::memcpy(to, memory, bytes);
+    } else {
+        read_device(walk.physical, to, bytes);
     }
-    return memory;
+}
+
+void write_page(const PageWalk& walk, const void* from, std::size_t bytes) {
+    if (std::uint8_t* const memory = physical_memory(walk.physical, bytes)) {
+        std::memcpy(memory, from, bytes);
+    } else {
+        write_device(walk.physical, from, bytes);
+    }
 }
 
 // Both pages are walked before a byte moves.
@@ -102,11 +110,10 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
     if (privilege == Privilege::supervisor) {
         remember(address, walks[0], false);
     }
-    std::memcpy(to, page_memory(walks[0], first), first);
+    read_page(walks[0], to, first);
     if (first < bytes) {
         mark_accessed(walks[1], false);
-        std::memcpy(static_cast<std::uint8_t*>(to) + first, page_memory(walks[1], bytes - first),
-                    bytes - first);
+        read_page(walks[1], static_cast<std::uint8_t*>(to) + first, bytes - first);
     }
     return true;
 }
@@ -129,12 +136,11 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
     if (privilege == Privilege::supervisor) {
         remember(address, walks[0], true);
     }
-    std::memcpy(page_memory(walks[0], first), from, first);
+    write_page(walks[0], from, first);
     if (first < bytes) {
         mark_accessed(walks[1], true);
         shadow_before_write(walks[1].physical);
-        std::memcpy(page_memory(walks[1], bytes - first), static_cast<const std::uint8_t*>(from) + first,
-                    bytes - first);
+        write_page(walks[1], static_cast<const std::uint8_t*>(from) + first, bytes - first);
     }
     return true;
 }

@@ -10,7 +10,7 @@
 namespace previrt {
 
 // Through the guest's page tables, as the processor would for it. False when that faults: the exception is
-// then raised for the guest (exceptions.hpp) and nothing was written.
+// then raised for the guest (exceptions.hpp) and nothing was written. What is no RAM is a device's.
 [[nodiscard]] bool read_guest(std::uint64_t address, void* to, std::size_t bytes,
                               Privilege privilege = Privilege::supervisor);
 [[nodiscard]] bool write_guest(std::uint64_t address, const void* from, std::size_t bytes,

@@ -3,6 +3,7 @@
 
 #include "frontends/x86/descriptors.hpp"
 #include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/machine.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "frontends/x86/segment_registers.hpp"
 #include "frontends/x86/shadow_tables.hpp"
@@ -46,6 +47,7 @@ void load_guest(std::span<const std::uint8_t> package) {
     const BootState state = place_guest(package);
     rewrite_kernel();
     start_vcpu(state);
+    pc.local_apic.start();
 }
 
 bool alias_is_wanted(std::uint64_t address) {

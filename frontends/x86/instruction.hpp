@@ -18,6 +18,7 @@ struct Instruction {
     std::uint64_t address; // of its first byte, prefixes included
     std::uint64_t next;    // where execution goes on
     bool repeats;
+    bool rex; // has that prefix
     bool has_operand;
     bool operand_is_memory;
     unsigned width;          // of its operand or of the transfer, in bytes

@@ -12,11 +12,11 @@
 namespace previrt {
 
 bool interrupt_is_due() {
-    return vcpu.interrupt_flag && pc.pic.interrupt_requested();
+    return vcpu.interrupt_flag && pc.interrupt_requested();
 }
 
 void deliver_due_interrupt() {
-    const std::uint8_t vector = pc.pic.acknowledge();
+    const std::uint8_t vector = pc.acknowledge();
     record_event(Event::interrupt, vcpu.registers.rip, vector);
     deliver_interrupt(vector);
 }
@@ -26,7 +26,7 @@ void halt() {
         end_guest(end_powered_off); // nothing can wake it
     }
     take_events();
-    while (!pc.pic.interrupt_requested()) {
+    while (!pc.interrupt_requested()) {
         backend::idle();
         backend::take_events();
         take_events();

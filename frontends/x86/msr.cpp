@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/msr.hpp"
 
+#include "frontends/x86/processor_apic.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/processor.hpp"
@@ -22,6 +23,7 @@ enum Msr : std::uint32_t {
     misc_enable = 0x1a0,
     debug_control = 0x1d9,
     page_attributes = 0x277,
+    time_stamp_deadline = 0x6e0,
     efer = 0xc0000080,
     star = 0xc0000081,
     lstar = 0xc0000082,
@@ -78,7 +80,9 @@ std::optional<std::uint64_t> read_msr(std::uint32_t number) {
     case amd_northbridge_configuration:
         return vcpu.northbridge_configuration;
     case apic_base:
-        return 0xfee00100; // present by its register only: the boot processor's, disabled
+        return read_apic_base();
+    case time_stamp_deadline:
+        return has_deadline_timer() ? std::optional(read_deadline()) : std::nullopt;
     case sysenter_cs:
         return vcpu.sysenter_cs;
     case sysenter_esp:
@@ -131,6 +135,14 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
     switch (number) {
     case time_stamp_counter:
         stop_guest("a write to the time-stamp counter is not modelled");
+    case apic_base:
+        return write_apic_base(value);
+    case time_stamp_deadline:
+        if (!has_deadline_timer()) {
+            return false;
+        }
+        write_deadline(value);
+        return true;
     case microcode_revision: // written before it is read
     case misc_enable:
         vcpu.misc_enable = number == misc_enable ? value : vcpu.misc_enable;

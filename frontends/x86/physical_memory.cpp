@@ -7,7 +7,11 @@ namespace previrt {
 
 std::uint8_t* physical_memory(std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t size = backend::guest_ram_bytes();
-    return address < size && bytes <= size - address ? backend::guest_ram() + address : nullptr;
+    if (address >= size || bytes > size - address) {
+        return nullptr;
+    }
+    const bool is_apart = address + bytes <= LocalApic::place || address >= LocalApic::place + page_bytes;
+    return is_apart ? backend::guest_ram() + address : nullptr;
 }
 
 } // namespace previrt

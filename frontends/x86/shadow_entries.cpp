@@ -15,7 +15,7 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
         kernel_pages_are_lazy = true;
     }
     if ((guest_entry & page_present) == 0 || (guest_entry & page_accessed) == 0 ||
-        (view == View::user && !user) || guest_frame >= frame_count || has_reserved_bits(1, guest_entry)) {
+        (view == View::user && !user) || !is_ram_frame(guest_frame) || has_reserved_bits(1, guest_entry)) {
         return 0;
     }
     // With CR0.WP clear a supervisor writes anywhere; what user mode sees too stays read-only.
@@ -142,7 +142,7 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
         tables[child].parents = 1;
         return link_entry(child, page_writable | (guest_entry & page_no_execute));
     }
-    if (frame >= frame_count) {
+    if (!is_ram_frame(frame)) {
         return absent;
     }
     const bool holds_vmm = last;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/physical_memory.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
 
@@ -96,6 +97,11 @@ void for_each_table(std::uint64_t guest_frame, Action action) {
 }
 
 const std::uint64_t* guest_table(std::uint64_t guest_frame);
+
+// Where the local APIC is, RAM does not show.
+inline bool is_ram_frame(std::uint64_t frame) {
+    return frame < frame_count && frame != local_apic_frame;
+}
 
 inline TableNumber table_in(std::uint64_t entry) {
     return (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;

@@ -198,7 +198,7 @@ void shadow_prepare_stack(std::uint64_t stack) {
             break;
         }
         const PageWalk walk = walk_page(address, {.write = true});
-        if (walk.faults || walk.physical >> page_shift >= frame_count ||
+        if (walk.faults || !is_ram_frame(walk.physical >> page_shift) ||
             shadow_fault(address, {.write = true}).verdict != FaultVerdict::hidden) {
             break;
         }
@@ -220,8 +220,11 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     if (is_the_vmms(slot)) {
         stop_guest("the guest uses an address that is not its own:", address);
     }
-    if (walk.physical >> page_shift >= frame_count) {
-        stop_guest("an access outside RAM that no device claims, at", walk.physical);
+    if (!is_ram_frame(walk.physical >> page_shift)) {
+        if (access.fetch) {
+            stop_guest("the guest executes what is no RAM, at", walk.physical);
+        }
+        return {FaultVerdict::device, 0};
     }
     make_room();
     mark_accessed(walk, access.write);

@@ -49,6 +49,7 @@ void shadow_prepare_stack(std::uint64_t stack);
 enum class FaultVerdict : std::uint8_t {
     hidden, // the shadow was behind: the access may be tried again
     guest,  // the guest's own tables forbid it: error_code and address are the guest's
+    device, // what is there is no RAM: no shadow ever maps it
 };
 
 struct ShadowFault {

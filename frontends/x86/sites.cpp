@@ -4,6 +4,7 @@
 #include "frontends/x86/announced_sites.hpp"
 #include "frontends/x86/control_registers.hpp"
 #include "frontends/x86/cpuid.hpp"
+#include "frontends/x86/device_memory.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
@@ -226,6 +227,10 @@ void execute_privileged(const Instruction& instruction) {
     case SiteKind::page_table_test_and_clear_bit:
     case SiteKind::page_table_clear_bit:
         execute_page_table_access(instruction);
+        break;
+    case SiteKind::mmio_read:
+    case SiteKind::mmio_write:
+        execute_annotated_access(instruction);
         break;
     case SiteKind::announce_sites:
         if (table_is_readable(general(rdi), general(rsi))) {

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "devices/local_apic/local_apic.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace previrt {
+
+namespace {
+
+using Vectors = std::array<std::uint32_t, 8>;
+
+constexpr std::uint32_t lowest_vector = 16; // those below are exceptions
+constexpr std::uint32_t priority_class = 0xf0;
+constexpr std::uint32_t vector_bits = 0xff;
+constexpr std::uint64_t register_step = 0x10;
+constexpr std::uint32_t highest_byte = 0xff000000;
+
+void set(Vectors& vectors, std::uint8_t vector) {
+    vectors[vector / 32U] |= 1U << (vector % 32U);
+}
+
+void clear(Vectors& vectors, std::uint8_t vector) {
+    vectors[vector / 32U] &= ~(1U << (vector % 32U));
+}
+
+std::optional<std::uint8_t> highest(const Vectors& vectors) {
+    for (std::size_t i = vectors.size(); i-- > 0;) {
+        if (vectors[i] != 0) {
+            return static_cast<std::uint8_t>((i * 32) + static_cast<unsigned>(std::bit_width(vectors[i])) -
+                                             1);
+        }
+    }
+    return std::nullopt;
+}
+
+// What of each can be written. The pins' request and status bits are never set.
+constexpr std::array<std::uint32_t, local_vector_count> local_vector_bits = {0x700ff, 0x107ff, 0x107ff,
+                                                                             0x1a7ff, 0x1a7ff, 0x100ff};
+
+std::optional<LocalVector> local_vector_at(std::uint64_t offset) {
+    if (offset < apic_timer_vector || offset > apic_error_vector) {
+        return std::nullopt;
+    }
+    return static_cast<LocalVector>((offset - apic_timer_vector) / register_step);
+}
+
+// `first` and the seven behind it.
+std::optional<std::size_t> index_from(std::uint64_t first, std::uint64_t offset) {
+    const std::uint64_t index = (offset - first) / register_step;
+    return offset >= first && index < std::tuple_size_v<Vectors> ? std::optional(index) : std::nullopt;
+}
+
+} // namespace
+
+void LocalApic::start() {
+    reset();
+    base = place | base_enabled | base_boot_processor;
+    spurious_vector = vector_bits | spurious_vector_on;
+    local_vector(pin0_vector_entry) = deliver_external;
+    local_vector(pin1_vector_entry) = deliver_nmi;
+}
+
+void LocalApic::reset() {
+    *this = {};
+    destination_format = ~0U;
+    spurious_vector = vector_bits;
+    local_vectors.fill(local_vector_masked);
+}
+
+std::uint32_t LocalApic::processor_priority() const {
+    const std::uint32_t served = highest(in_service).value_or(0) & priority_class;
+    return (task_priority & priority_class) >= served ? task_priority : served;
+}
+
+std::optional<std::uint8_t> LocalApic::highest_request() const {
+    const std::optional<std::uint8_t> vector = is_enabled() ? highest(requests) : std::nullopt;
+    return vector && (*vector & priority_class) > (processor_priority() & priority_class) ? vector
+                                                                                          : std::nullopt;
+}
+
+std::uint8_t LocalApic::acknowledge() {
+    const std::optional<std::uint8_t> vector = highest_request();
+    if (!vector) {
+        return static_cast<std::uint8_t>(spurious_vector);
+    }
+    clear(requests, *vector);
+    set(in_service, *vector);
+    return *vector;
+}
+
+void LocalApic::end_interrupt() {
+    if (const std::optional<std::uint8_t> vector = highest(in_service)) {
+        clear(in_service, *vector);
+    }
+}
+
+void LocalApic::request(std::uint8_t vector) {
+    if (vector < lowest_vector) {
+        note_error(error_receive_illegal_vector);
+    } else {
+        set(requests, vector);
+    }
+}
+
+void LocalApic::note_error(std::uint32_t error) {
+    const bool is_new = (new_errors & error) == 0;
+    new_errors |= error;
+    const std::uint32_t entry = local_vectors[error_vector_entry];
+    const std::uint32_t vector = entry & vector_bits;
+    // An error entry with an illegal vector is an error already noted.
+    if (is_new && (entry & local_vector_masked) == 0 && vector >= lowest_vector) {
+        set(requests, static_cast<std::uint8_t>(vector));
+    }
+}
+
+bool LocalApic::passes_external() const {
+    const std::uint32_t entry = local_vectors[pin0_vector_entry];
+    return !is_enabled() ||
+           ((entry & local_vector_masked) == 0 && (entry & local_vector_mode) == deliver_external);
+}
+
+void LocalApic::advance(std::uint64_t now) {
+    const std::uint32_t entry = local_vectors[timer_vector_entry];
+    if (timer.advance(now) && (entry & local_vector_masked) == 0) {
+        request(static_cast<std::uint8_t>(entry));
+    }
+}
+
+std::optional<std::uint64_t> LocalApic::next_event() const {
+    const bool interrupts = timer.runs && (local_vectors[timer_vector_entry] & local_vector_masked) == 0;
+    return interrupts ? std::optional(timer.due) : std::nullopt;
+}
+
+void LocalApic::write_deadline(std::uint64_t deadline, std::uint64_t due) {
+    timer.write_deadline(deadline, due);
+}
+
+LocalApic::BaseWrite LocalApic::write_base(std::uint64_t value) {
+    constexpr std::uint64_t defined = base_boot_processor | base_enabled | (0xffffffffffU & ~0xfffU);
+    if ((value & ~defined) != 0) {
+        return BaseWrite::refused;
+    }
+    if ((value & ~std::uint64_t{base_enabled}) != (place | base_boot_processor)) {
+        return BaseWrite::not_modelled; // elsewhere
+    }
+    if (((value ^ base) & base_enabled) != 0) {
+        reset();
+    }
+    base = value;
+    return BaseWrite::done;
+}
+
+std::optional<std::uint32_t> LocalApic::read(std::uint64_t offset, std::uint64_t now) {
+    if (offset % register_step != 0 || offset >= place_bytes) {
+        return std::nullopt;
+    }
+    advance(now);
+    const std::optional<std::uint32_t> value = read_register(offset, now);
+    if (!value) {
+        note_error(error_illegal_register);
+    }
+    return value.value_or(0);
+}
+
+std::optional<std::uint32_t> LocalApic::read_register(std::uint64_t offset, std::uint64_t now) const {
+    if (const auto vector = local_vector_at(offset)) {
+        return local_vectors[*vector];
+    }
+    if (const auto index = index_from(apic_in_service, offset)) {
+        return in_service[*index];
+    }
+    if (index_from(apic_trigger_mode, offset)) {
+        return 0; // nothing here is level triggered
+    }
+    if (const auto index = index_from(apic_request, offset)) {
+        return requests[*index];
+    }
+    switch (offset) {
+    case apic_id:
+        return id;
+    case apic_version:
+        return apic_version_value;
+    case apic_task_priority:
+        return task_priority;
+    case apic_processor_priority:
+        return processor_priority();
+    case apic_arbitration_priority:
+    case apic_remote_read:
+    case apic_end_of_interrupt:
+        return 0;
+    case apic_logical_destination:
+        return logical_destination;
+    case apic_destination_format:
+        return destination_format;
+    case apic_spurious_vector:
+        return spurious_vector;
+    case apic_error_status:
+        return errors;
+    case apic_command_low:
+        return command_low;
+    case apic_command_high:
+        return command_high;
+    case apic_initial_count:
+        return timer.initial_count;
+    case apic_current_count:
+        return timer.current_count(now);
+    case apic_divide:
+        return timer.divide;
+    default:
+        return std::nullopt;
+    }
+}
+
+bool LocalApic::write(std::uint64_t offset, std::uint32_t value, std::uint64_t now) {
+    if (offset % register_step != 0 || offset >= place_bytes) {
+        return false;
+    }
+    advance(now);
+    if (const auto vector = local_vector_at(offset)) {
+        return write_local_vector(*vector, value);
+    }
+    switch (offset) {
+    case apic_id:
+        id = value & highest_byte;
+        return true;
+    case apic_task_priority:
+        task_priority = value & vector_bits;
+        return true;
+    case apic_end_of_interrupt:
+        end_interrupt();
+        return true;
+    case apic_logical_destination:
+        logical_destination = value & highest_byte;
+        return true;
+    case apic_destination_format:
+        destination_format = value | 0x0fffffffU;
+        return true;
+    case apic_spurious_vector:
+        write_spurious_vector(value);
+        return true;
+    case apic_error_status:
+        errors = new_errors;
+        new_errors = 0;
+        return true;
+    case apic_command_low:
+        return send(value);
+    case apic_command_high:
+        command_high = value & highest_byte;
+        return true;
+    case apic_initial_count:
+        timer.write_initial_count(value, now);
+        return true;
+    case apic_divide:
+        timer.write_divide(value, now);
+        return true;
+    default:
+        // Registers that can only be read, too.
+        if (!read_register(offset, now)) {
+            note_error(error_illegal_register);
+        }
+        return true;
+    }
+}
+
+void LocalApic::write_spurious_vector(std::uint32_t value) {
+    constexpr std::uint32_t defined = 0x3ff;
+    spurious_vector = value & defined;
+    if (!is_on()) {
+        for (std::uint32_t& entry : local_vectors) {
+            entry |= local_vector_masked;
+        }
+    }
+}
+
+bool LocalApic::write_local_vector(LocalVector which, std::uint32_t value) {
+    value &= local_vector_bits[which];
+    value |= is_on() ? 0 : std::uint32_t{local_vector_masked};
+    const bool is_masked = (value & local_vector_masked) != 0;
+    // The 8259s' INTR is all that comes to the pin: as an interrupt with a vector of its own it is not
+    // modelled.
+    if (which == pin0_vector_entry && !is_masked && (value & local_vector_mode) != deliver_external) {
+        return false;
+    }
+    if (which == timer_vector_entry) {
+        const auto mode = static_cast<ApicTimer::Mode>((value >> 17U) & 3U);
+        if (mode == ApicTimer::Mode::reserved) {
+            return false;
+        }
+        timer.set_mode(mode);
+    }
+    local_vectors[which] = value;
+    return true;
+}
+
+// Of the command's destination, where it has no shorthand.
+bool LocalApic::is_addressed() const {
+    constexpr std::uint32_t logical = 1U << 11U;
+    const std::uint32_t destination = command_high & highest_byte;
+    if ((command_low & logical) == 0) {
+        return destination == highest_byte || destination == id;
+    }
+    constexpr std::uint32_t highest_bits = 0xf0000000;
+    const bool is_flat = (destination_format & highest_bits) == highest_bits;
+    if (is_flat) {
+        return (destination & logical_destination) != 0;
+    }
+    const std::uint32_t cluster = destination & highest_bits;
+    return (cluster == (logical_destination & highest_bits) || cluster == highest_bits) &&
+           (destination & logical_destination & ~highest_bits) != 0;
+}
+
+bool LocalApic::send(std::uint32_t command) {
+    enum Shorthand : std::uint32_t { none, self, all, all_but_self };
+    constexpr std::uint32_t defined = 0xccfff;
+    command_low = command & defined;
+    const auto shorthand = static_cast<Shorthand>((command >> 18U) & 3U);
+    const bool is_mine = shorthand == self || shorthand == all || (shorthand == none && is_addressed());
+    const std::uint32_t mode = command & local_vector_mode;
+    const std::uint32_t vector = command & vector_bits;
+    const bool is_fixed = mode == deliver_fixed || mode == deliver_lowest_priority;
+    if (is_fixed && vector < lowest_vector) {
+        note_error(error_send_illegal_vector);
+        return true;
+    }
+    if (!is_mine) {
+        return true; // there is no other
+    }
+    if (is_fixed) {
+        request(static_cast<std::uint8_t>(vector));
+    }
+    constexpr std::uint32_t assert_level = 1U << 14U;
+    const bool is_deassertion = mode == deliver_init && (command & assert_level) == 0;
+    return is_fixed || mode == deliver_start || is_deassertion; // a processor that runs ignores a start
+}
+
+} // namespace previrt

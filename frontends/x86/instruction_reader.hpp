@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace previrt {
+
+struct Prefixes {
+    bool operand_size; // 16 bits
+    bool address_size; // 32 bits
+    bool repeats;
+    std::uint8_t segment; // 0: none
+    bool rex;
+    bool rex_w;
+    bool rex_r;
+    bool rex_x;
+    bool rex_b;
+};
+
+struct ModRmOperand {
+    unsigned reg;
+    unsigned rm; // where it is a register
+    bool is_memory;
+    bool is_relative; // to the instruction behind
+    std::uint64_t offset;
+};
+
+// The parts of an instruction in 64-bit mode, one behind the other. Past the end there are zeros.
+class InstructionReader {
+public:
+    explicit InstructionReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+    [[nodiscard]] std::size_t position() const { return next_; }
+    [[nodiscard]] bool is_beyond() const { return next_ > bytes_.size(); }
+
+    Prefixes prefixes();
+    std::uint8_t byte();
+    std::int64_t signed_bytes(unsigned count); // 1, 2 or 4
+    // With the guest's registers as they are.
+    ModRmOperand mod_rm(const Prefixes& prefixes);
+
+private:
+    std::span<const std::uint8_t> bytes_;
+    std::size_t next_ = 0;
+};
+
+std::uint64_t effective_address(const ModRmOperand& operand, const Prefixes& prefixes, std::uint64_t next);
+
+// A general register as an instruction names it: in 8 bits without REX, 4 to 7 are AH, CH, DH and BH.
+std::uint64_t read_register(unsigned number, unsigned width, bool rex);
+// 32 bits clear the upper half.
+void write_register(unsigned number, std::uint64_t value, unsigned width, bool rex);
+
+} // namespace previrt
