@@ -37,6 +37,21 @@ Time time_until(std::uint64_t when) {
 // The first timer of a process has this number.
 constexpr std::uint64_t own_timer = 0;
 
+void set_own_timer(std::uint64_t when) {
+    current_host().timer_set_for = when;
+    ++counters.hypercalls[call_set_timer];
+    const Time times[] = {{.seconds = 0, .nanoseconds = 0}, when == never ? Time{} : time_until(when)};
+    call_host(call_timer_settime, {.first = own_timer, .third = address_of(&times)});
+}
+
+// Who sleeps is woken by the futex: a signal at the same time would cost more than all else of it.
+void stop_own_timer() {
+    const std::uint64_t set_for = current_host().timer_set_for;
+    if (set_for != never && set_for > backend::now()) {
+        set_own_timer(never);
+    }
+}
+
 } // namespace
 
 void start_timer_of_host() {
@@ -58,14 +73,9 @@ void start_timer_of_host() {
 
 // That of the process before it may still come: it is none of the current one's.
 void follow_timer() {
-    Host& host = current_host();
-    if (timer_when == never || host.timer_set_for == timer_when) {
-        return;
+    if (timer_when != never && current_host().timer_set_for != timer_when) {
+        set_own_timer(timer_when);
     }
-    host.timer_set_for = timer_when;
-    ++counters.hypercalls[call_set_timer];
-    const Time times[] = {{.seconds = 0, .nanoseconds = 0}, time_until(timer_when)};
-    call_host(call_timer_settime, {.first = own_timer, .third = address_of(&times)});
 }
 
 } // namespace previrt::process
@@ -84,11 +94,17 @@ void set_timer(std::optional<std::uint64_t> when) {
 }
 
 void idle() {
+    stop_own_timer();
     ++counters.hypercalls[call_wait];
     const Time time = time_until(timer_when);
     call_host(call_futex,
               {.first = address_of(&pending), .fourth = timer_when == never ? 0 : address_of(&time)});
-    __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST); // it may be time
+    if (timer_when <= now()) {
+        timer_when = never; // it has come: who sleeps again waits for another
+    } else {
+        follow_timer();
+    }
+    __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
 }
 
 bool take_events() {

@@ -10,6 +10,7 @@
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace previrt {
@@ -103,7 +104,8 @@ std::uint64_t load_initrd(Bytes initrd) {
     if (initrd.empty()) {
         return 0;
     }
-    const std::uint64_t end = backend::guest_ram_bytes();
+    // Linux is told its address in 32 bits.
+    const std::uint64_t end = std::min(backend::guest_ram_bytes(), LocalApic::place);
     const std::uint64_t room = (initrd.size() + page_bytes - 1) & ~(page_bytes - 1);
     const std::uint64_t kernel_end = kernel_address + kernel_bytes;
     if (room > end || end - room < kernel_end) {
