@@ -14,8 +14,8 @@ std::uint32_t load(const std::uint8_t* place) {
     return __atomic_load_n(reinterpret_cast<const GuestWord*>(place), __ATOMIC_ACQUIRE);
 }
 
-void store(std::uint8_t* place, std::uint32_t value) {
-    __atomic_store_n(reinterpret_cast<GuestWord*>(place), value, __ATOMIC_RELEASE);
+GuestWord* word_at(std::uint8_t* place) {
+    return reinterpret_cast<GuestWord*>(place);
 }
 
 } // namespace
@@ -55,9 +55,9 @@ bool DescriptorFormat::write_back(const GuestMemory& memory, std::uint64_t addre
         return false;
     }
     if (extended && extsts) {
-        store(place + extsts_offset(), *extsts);
+        __atomic_store_n(word_at(place + extsts_offset()), *extsts, __ATOMIC_RELAXED);
     }
-    store(place + cmdsts_offset(), cmdsts);
+    __atomic_store_n(word_at(place + cmdsts_offset()), cmdsts, __ATOMIC_RELEASE);
     return true;
 }
 

@@ -143,7 +143,7 @@ private:
     dp83820::DescriptorRing::Look take_descriptor(const GuestMemory& memory, std::uint8_t* start, bool& last,
                                                   std::uint64_t now);
     Transmitted finish_packet(const GuestMemory& memory, TransmitRoom room, std::uint64_t now);
-    std::span<std::uint8_t> complete(TransmitRoom room) const;
+    [[nodiscard]] std::span<std::uint8_t> complete(TransmitRoom room) const;
 
     void reset_receiver(std::uint64_t now);
     void stop_receiver(dp83820::DescriptorRing::Look why, std::uint64_t now);

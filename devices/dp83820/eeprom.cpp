@@ -31,7 +31,7 @@ void Eeprom::fill(const MacAddress& address, Transceiver transceiver) {
     words[1] = national_semiconductor;
     words[2] = latency;
     words[configuration_word] = transceiver == Transceiver::fibre ? strap_tbi | strap_mode_1000 : 0;
-    for (std::uint32_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 3; ++i) {
         words[address_word + i] =
             static_cast<std::uint16_t>((address[5 - (2 * i)] << 8U) | address[4 - (2 * i)]);
     }
@@ -48,7 +48,7 @@ std::uint16_t Eeprom::checksum() const {
 
 MacAddress Eeprom::address() const {
     MacAddress result{};
-    for (std::uint32_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 3; ++i) {
         const std::uint16_t word = words[address_word + 2 - i];
         result[2 * i] = static_cast<std::uint8_t>(word);
         result[(2 * i) + 1] = static_cast<std::uint8_t>(word >> 8U);
@@ -89,7 +89,7 @@ void Eeprom::clock_in(bool input) {
         }
         break;
     case Phase::command:
-        shifted = static_cast<std::uint16_t>((shifted << 1U) | (input ? 1U : 0U));
+        shifted = static_cast<std::uint16_t>((shifted * 2U) + (input ? 1U : 0U));
         ++count;
         if (count == command_bits) {
             const bool reads = (shifted >> 6U) == operation_read;

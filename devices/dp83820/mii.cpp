@@ -51,7 +51,7 @@ void Mii::clock_in(bool input, Phy& phy) {
         }
         break;
     case Phase::command:
-        shifted = static_cast<std::uint16_t>((shifted << 1U) | (input ? 1U : 0U));
+        shifted = static_cast<std::uint16_t>((shifted * 2U) + (input ? 1U : 0U));
         if (count == command_bits) {
             start_access(phy);
         }
@@ -68,7 +68,7 @@ void Mii::clock_in(bool input, Phy& phy) {
         }
         break;
     case Phase::writing:
-        shifted = static_cast<std::uint16_t>((shifted << 1U) | (input ? 1U : 0U));
+        shifted = static_cast<std::uint16_t>((shifted * 2U) + (input ? 1U : 0U));
         if (count == access_bits) {
             phase = Phase::idle;
             phy.write(index, shifted);

@@ -4,6 +4,8 @@
 #include "devices/dp83820/frame_check.hpp"
 #include "devices/dp83820/registers.hpp"
 
+#include <algorithm>
+
 namespace previrt::dp83820 {
 
 namespace {
@@ -29,12 +31,8 @@ constexpr std::uint32_t reversed(std::uint32_t value) {
 }
 
 bool is_broadcast(Frame frame) {
-    for (const std::uint8_t byte : frame.first(sizeof(MacAddress))) {
-        if (byte != 0xff) {
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::all_of(frame.first(sizeof(MacAddress)),
+                               [](std::uint8_t byte) { return byte == 0xff; });
 }
 
 } // namespace

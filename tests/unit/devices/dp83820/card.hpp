@@ -3,11 +3,11 @@
 
 #include "devices/dp83820/configuration_space.hpp"
 #include "devices/dp83820/dp83820.hpp"
+#include "tests/unit/devices/dp83820/descriptor_layout.hpp"
 #include "tests/unit/devices/dp83820/frames.hpp"
 #include "tests/unit/devices/dp83820/ram.hpp"
 
 #include <gtest/gtest.h>
-#include <memory>
 
 namespace previrt {
 
@@ -15,18 +15,18 @@ namespace previrt {
 class Card {
 public:
     explicit Card(dp83820::Transceiver transceiver = dp83820::Transceiver::copper, std::uint64_t ram_base = 0)
-        : ram(std::uint64_t{2} << 20U, ram_base), nic(std::make_unique<Dp83820>()) {
+        : ram(std::uint64_t{2} << 20U, ram_base) {
         function = dp83820::add_function(pci, 3);
-        nic->start(card_address, transceiver);
+        nic.start(card_address, transceiver);
     }
 
     std::uint32_t read(std::uint32_t offset) {
-        const std::optional<std::uint32_t> value = nic->read(offset, *function, now);
+        const std::optional<std::uint32_t> value = nic.read(offset, *function, now);
         EXPECT_TRUE(value.has_value()) << "register " << std::hex << offset << " is not modelled";
         return value.value_or(0xdead'beef);
     }
     void write(std::uint32_t offset, std::uint32_t value) {
-        EXPECT_TRUE(nic->write(offset, value, now))
+        EXPECT_TRUE(nic.write(offset, value, now))
             << "value " << std::hex << value << " of register " << offset << " is not modelled";
     }
     void set(std::uint32_t offset, std::uint32_t bits) { write(offset, read(offset) | bits); }
@@ -36,7 +36,7 @@ public:
     std::vector<Bytes> sent() {
         std::vector<Bytes> frames;
         while (true) {
-            const Dp83820::Transmitted result = nic->transmit(ram.memory(), Dp83820::TransmitRoom(room), now);
+            const Dp83820::Transmitted result = nic.transmit(ram.memory(), Dp83820::TransmitRoom(room), now);
             if (result.outcome == Dp83820::Outcome::idle) {
                 return frames;
             }
@@ -46,14 +46,14 @@ public:
         }
     }
     bool receive(const Bytes& frame, Dp83820::Checksums checksums = Dp83820::Checksums::unverified) {
-        return nic->receive(ram.memory(), frame, checksums, now);
+        return nic.receive(ram.memory(), frame, checksums, now);
     }
     void serve_receiver() {
-        while (nic->receive_requested()) {
-            nic->serve_receiver(ram.memory(), now);
+        while (nic.receive_requested()) {
+            nic.serve_receiver(ram.memory(), now);
         }
     }
-    [[nodiscard]] bool line() const { return nic->interrupt_line(now); }
+    [[nodiscard]] bool line() const { return nic.interrupt_line(now); }
 
     void put(std::uint64_t address, std::span<const std::uint8_t> bytes) {
         std::memcpy(ram.at(address, bytes.size()), bytes.data(), bytes.size());
@@ -66,37 +66,11 @@ public:
     Pci pci;
     PciFunction* function = nullptr;
     Ram ram;
-    std::unique_ptr<Dp83820> nic;
+    Dp83820 nic{};
     std::uint64_t now = 1'000'000;
 
 private:
     std::array<std::uint8_t, Dp83820::transmit_room> room{};
-};
-
-// Descriptors as a driver writes them.
-struct DescriptorLayout {
-    bool wide = false;
-
-    [[nodiscard]] std::uint64_t cmdsts_at(std::uint64_t address) const { return address + (wide ? 16 : 8); }
-
-    void write(Ram& ram, std::uint64_t address, std::uint64_t link, std::uint64_t buffer,
-               std::uint32_t cmdsts, std::uint32_t extsts = 0) const {
-        if (wide) {
-            ram.store(address, link);
-            ram.store(address + 8, buffer);
-        } else {
-            ram.store(address, static_cast<std::uint32_t>(link));
-            ram.store(address + 4, static_cast<std::uint32_t>(buffer));
-        }
-        ram.store(cmdsts_at(address) + 4, extsts);
-        ram.store(cmdsts_at(address), cmdsts);
-    }
-    [[nodiscard]] std::uint32_t cmdsts(Ram& ram, std::uint64_t address) const {
-        return ram.load<std::uint32_t>(cmdsts_at(address));
-    }
-    [[nodiscard]] std::uint32_t extsts(Ram& ram, std::uint64_t address) const {
-        return ram.load<std::uint32_t>(cmdsts_at(address) + 4);
-    }
 };
 
 // A card whose descriptors a test writes one by one.

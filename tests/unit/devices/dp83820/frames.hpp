@@ -54,6 +54,17 @@ inline Bytes make_frame(const dp83820::MacAddress& to, std::uint16_t type, const
     return frame;
 }
 
+// The frame in `parts` pieces.
+inline std::vector<Bytes> cut(const Bytes& frame, std::size_t parts) {
+    std::vector<Bytes> pieces(parts);
+    for (std::size_t i = 0; i < parts; ++i) {
+        append(pieces[i],
+               std::span(frame).subspan(frame.size() * i / parts,
+                                        (frame.size() * (i + 1) / parts) - (frame.size() * i / parts)));
+    }
+    return pieces;
+}
+
 // `bytes` long, without FCS.
 inline Bytes plain_frame(std::size_t bytes, std::uint8_t seed = 1,
                          const dp83820::MacAddress& to = card_address) {

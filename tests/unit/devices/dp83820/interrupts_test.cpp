@@ -16,7 +16,7 @@ protected:
         card.write(at::imr, isr_swi);
         card.write(at::ier, 1);
     }
-    [[nodiscard]] std::optional<std::uint64_t> next_event() const { return card.nic->next_event(card.now); }
+    [[nodiscard]] std::optional<std::uint64_t> next_event() const { return card.nic.next_event(card.now); }
 };
 
 TEST_F(Line, NeedsACauseItsMaskAndIer) {
@@ -57,7 +57,7 @@ TEST_F(Line, RisesAgainOnlyAfterAPause) {
     EXPECT_FALSE(next_event());
     card.read(at::isr);
     EXPECT_FALSE(next_event()); // nothing to wait for
-    card.nic->interrupts.least_pause = 0;
+    card.nic.interrupts.least_pause = 0;
     card.now += pause;
     card.read(at::isr);
     software_interrupt();

@@ -171,7 +171,8 @@ bool LinuxDriver::transmit(const std::vector<Bytes>& fragments, std::uint32_t ex
         const std::uint32_t buffer = transmit_buffers + (slot * buffer_stride);
         card.put(buffer, fragments[i]);
         const bool last = i + 1 == fragments.size();
-        const std::uint32_t flags = last ? (interrupts_then ? cmdsts_intr : 0) : cmdsts_more;
+        const std::uint32_t at_end = interrupts_then ? cmdsts_intr : 0;
+        const std::uint32_t flags = last ? at_end : cmdsts_more;
         layout.write(card.ram, transmit_at(slot), transmit_at((slot + 1) % transmit_slots), buffer,
                      flags | (i > 0 ? cmdsts_own : 0) | static_cast<std::uint32_t>(fragments[i].size()),
                      extsts);
@@ -291,9 +292,9 @@ bool LinuxDriver::settle() {
             interrupt();
         } else if (tasklet_due) {
             tasklet();
-        } else if (const std::optional<std::uint64_t> next = card.nic->next_event(card.now)) {
+        } else if (const std::optional<std::uint64_t> next = card.nic.next_event(card.now)) {
             card.now = *next;
-        } else if (!card.nic->transmit_requested() && !card.nic->receive_requested()) {
+        } else if (!card.nic.transmit_requested() && !card.nic.receive_requested()) {
             return true;
         }
     }

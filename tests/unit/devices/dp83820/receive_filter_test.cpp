@@ -28,7 +28,7 @@ protected:
 TEST_F(Filter, OffItTakesNothing) {
     EXPECT_EQ(destination(rfcr_aab | rfcr_aam | rfcr_aau | rfcr_apm, card_address), 0U);
     EXPECT_EQ(destination(rfcr_rfen, card_address), 0U);
-    EXPECT_EQ(card.nic->statistics.refused_by_filter, 2U);
+    EXPECT_EQ(card.nic.statistics.refused_by_filter, 2U);
 }
 
 TEST_F(Filter, TakesByKindOfDestination) {
@@ -87,11 +87,10 @@ TEST_F(Filter, HashOfASingleAddress) {
 }
 
 TEST_F(Filter, PerfectMatchCanBeWritten) {
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        card.write(at::rfcr, 2 * i);
-        EXPECT_EQ(card.read(at::rfdr), card_address[2 * i] | (card_address[(2 * i) + 1] << 8U));
-        card.write(at::rfdr,
-                   other_address[2 * i] | (static_cast<std::uint32_t>(other_address[(2 * i) + 1]) << 8U));
+    for (std::uint32_t i = 0; i < 6; i += 2) {
+        card.write(at::rfcr, i);
+        EXPECT_EQ(card.read(at::rfdr), card_address[i] | (card_address[i + 1] << 8U));
+        card.write(at::rfdr, other_address[i] | (static_cast<std::uint32_t>(other_address[i + 1]) << 8U));
     }
     EXPECT_EQ(destination(rfcr_rfen | rfcr_apm, other_address), 1U);
     EXPECT_EQ(destination(rfcr_rfen | rfcr_apm, card_address), 0U);
@@ -108,10 +107,10 @@ TEST_F(Filter, PatternsAreNotModelled) {
     card.write(at::rfcr, 6);
     EXPECT_EQ(card.read(at::rfdr), 0U);
     card.write(at::rfdr, 0);
-    EXPECT_FALSE(card.nic->write(at::rfdr, 1, card.now));
+    EXPECT_FALSE(card.nic.write(at::rfdr, 1, card.now));
     card.write(at::rfcr, 0x200);
-    EXPECT_FALSE(card.nic->write(at::rfdr, 0, card.now));
-    EXPECT_FALSE(card.nic->read(at::rfdr, *card.function, card.now));
+    EXPECT_FALSE(card.nic.write(at::rfdr, 0, card.now));
+    EXPECT_FALSE(card.nic.read(at::rfdr, *card.function, card.now));
     card.write(at::rfcr, 0xa);
     card.write(at::rfdr, 0x1234); // SecureOn
     EXPECT_EQ(card.read(at::rfdr), 0x1234U);

@@ -80,7 +80,7 @@ TEST_F(Inspection, RefusesByChecksumWhereTold) {
     card.write(at::vrcr, vrcr_ipen | vrcr_rudpe);
     EXPECT_FALSE(judged(bad_udp));
     EXPECT_TRUE(judged(bad_header));
-    EXPECT_EQ(card.nic->statistics.refused_by_checksum, 3U);
+    EXPECT_EQ(card.nic.statistics.refused_by_checksum, 3U);
 }
 
 TEST_F(Inspection, StripsTags) {
@@ -123,7 +123,7 @@ TEST_F(Inspection, RefusesByTag) {
     card.write(at::vrcr, vrcr_vtden | vrcr_dutf);
     EXPECT_TRUE(judged(with_tag(frame, 1)));
     EXPECT_FALSE(judged(frame));
-    EXPECT_EQ(card.nic->statistics.refused_by_tag, 2U);
+    EXPECT_EQ(card.nic.statistics.refused_by_tag, 2U);
 }
 
 TEST_F(Inspection, ATagDoesNotMakeAFrameLong) {

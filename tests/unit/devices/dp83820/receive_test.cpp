@@ -26,8 +26,8 @@ TEST_F(Receiver, FillsTheNextDescriptor) {
     EXPECT_EQ(received(1), plain_frame(60, 4));
     EXPECT_EQ(card.read(at::isr), isr_rxok | isr_rxidle); // the next is not the chip's
     EXPECT_EQ(card.read(at::cr), 0U);
-    EXPECT_EQ(card.nic->statistics.received_frames, 2U);
-    EXPECT_EQ(card.nic->statistics.received_bytes, 1574U);
+    EXPECT_EQ(card.nic.statistics.received_frames, 2U);
+    EXPECT_EQ(card.nic.statistics.received_bytes, 1574U);
 }
 
 TEST_F(Receiver, PadsWhatComesShort) {
@@ -82,13 +82,13 @@ TEST_F(Receiver, FramesWaitInTheFifoForDescriptors) {
         EXPECT_TRUE(card.receive(plain_frame(100 + i, static_cast<std::uint8_t>(i))));
         give_to_receive(i, 1514);
     }
-    EXPECT_EQ(card.nic->statistics.received_frames, 0U);
+    EXPECT_EQ(card.nic.statistics.received_frames, 0U);
     enable_receiver();
     for (unsigned i = 0; i < 5; ++i) {
         EXPECT_EQ(received(i), plain_frame(100 + i, static_cast<std::uint8_t>(i)));
     }
-    EXPECT_EQ(card.nic->statistics.received_frames, 5U);
-    EXPECT_EQ(card.nic->statistics.waited_frames, 5U);
+    EXPECT_EQ(card.nic.statistics.received_frames, 5U);
+    EXPECT_EQ(card.nic.statistics.waited_frames, 5U);
 }
 
 TEST_F(Receiver, TheRestOfAFrameWaitsAsWell) {
@@ -117,7 +117,7 @@ TEST_F(Receiver, AFullFifoLosesFramesAndSaysSo) {
     enable_receiver();
     card.read(at::isr);
     unsigned taken = 0;
-    while (card.nic->can_receive(1514)) {
+    while (card.nic.can_receive(1514)) {
         ASSERT_TRUE(card.receive(plain_frame(1514, static_cast<std::uint8_t>(taken))));
         ++taken;
     }
@@ -125,7 +125,7 @@ TEST_F(Receiver, AFullFifoLosesFramesAndSaysSo) {
     EXPECT_EQ(card.read(at::isr), 0U);
     EXPECT_FALSE(card.receive(plain_frame(1514)));
     EXPECT_EQ(card.read(at::isr), isr_rxorn | isr_rxsovr | isr_hibint);
-    EXPECT_EQ(card.nic->statistics.lost_no_room, 1U);
+    EXPECT_EQ(card.nic.statistics.lost_no_room, 1U);
     EXPECT_EQ(card.read(0x68), 1U);
     EXPECT_EQ(card.read(0x60), 1U);
     for (unsigned i = 0; i < taken; ++i) {
@@ -181,7 +181,7 @@ TEST_F(Receiver, OffItTakesNothing) {
     card.write(at::cr, cr_rxe | cr_rxd);
     EXPECT_EQ(card.read(at::cr), 0U);
     EXPECT_TRUE(card.receive(plain_frame(60)));
-    EXPECT_EQ(card.nic->statistics.refused_receiver_off, 2U);
+    EXPECT_EQ(card.nic.statistics.refused_receiver_off, 2U);
     EXPECT_EQ(receive_cmdsts(0), 1514U);
 }
 
@@ -194,8 +194,8 @@ TEST_F(Receiver, ResetFlushesTheFifo) {
     card.write(at::cr, cr_rxr);
     EXPECT_EQ(card.read(at::isr), isr_rxrcmp | isr_hibint);
     EXPECT_EQ(card.read(at::rxdp), 0U);
-    EXPECT_EQ(card.nic->statistics.lost_flushed, 2U);
-    EXPECT_TRUE(card.nic->fifo.empty());
+    EXPECT_EQ(card.nic.statistics.lost_flushed, 2U);
+    EXPECT_TRUE(card.nic.fifo.empty());
 }
 
 // NetBSD does not strip: the size counts four bytes of FCS.
@@ -228,7 +228,7 @@ TEST_F(Receiver, LongFramesAreCutUnlessAccepted) {
     card.write(at::mibc, 0);
     card.clear(at::rxcfg, rxcfg_alp);
     EXPECT_TRUE(card.receive(plain_frame(1515)));
-    EXPECT_EQ(card.nic->statistics.refused_by_length, 1U);
+    EXPECT_EQ(card.nic.statistics.refused_by_length, 1U);
     card.set(at::rxcfg, rxcfg_aep);
     EXPECT_TRUE(card.receive(plain_frame(1515)));
     EXPECT_EQ(receive_cmdsts(1), cmdsts_own | cmdsts_rx_long | to_this_card | 1514U);
@@ -243,7 +243,7 @@ TEST_F(Receiver, NoFrameIsLongerThanTheLargest) {
     give_to_receive(0, 0xffff);
     enable_receiver();
     EXPECT_TRUE(card.receive(plain_frame(Dp83820::largest_frame + 1)));
-    EXPECT_EQ(card.nic->statistics.refused_by_length, 1U);
+    EXPECT_EQ(card.nic.statistics.refused_by_length, 1U);
     EXPECT_TRUE(card.receive(plain_frame(Dp83820::largest_frame)));
     EXPECT_EQ(receive_cmdsts(0) & cmdsts_size, Dp83820::largest_frame);
 }
@@ -265,7 +265,7 @@ TEST_F(Receiver, ALengthThatDoesNotFitIsToldOrRefused) {
     EXPECT_EQ(receive_cmdsts(2) & (cmdsts_ok | cmdsts_rx_irl), cmdsts_ok | cmdsts_rx_irl);
     card.clear(at::rxcfg, rxcfg_airl);
     EXPECT_TRUE(card.receive(bad));
-    EXPECT_EQ(card.nic->statistics.refused_by_length, 1U);
+    EXPECT_EQ(card.nic.statistics.refused_by_length, 1U);
     card.set(at::rxcfg, rxcfg_aep);
     EXPECT_TRUE(card.receive(bad));
     EXPECT_EQ(receive_cmdsts(3) & (cmdsts_ok | cmdsts_rx_irl), cmdsts_rx_irl);
@@ -275,25 +275,25 @@ TEST_F(Receiver, ALengthThatDoesNotFitIsToldOrRefused) {
 TEST_F(Receiver, WithoutLinkNothingComes) {
     give_to_receive(0, 1514);
     enable_receiver();
-    card.nic->set_link(false, card.now);
+    card.nic.set_link(false, card.now);
     card.receive(plain_frame(60));
-    EXPECT_EQ(card.nic->statistics.lost_link_down, 1U);
-    card.nic->set_link(true, card.now);
+    EXPECT_EQ(card.nic.statistics.lost_link_down, 1U);
+    card.nic.set_link(true, card.now);
     card.receive(plain_frame(60));
-    EXPECT_EQ(card.nic->statistics.received_frames, 1U);
+    EXPECT_EQ(card.nic.statistics.received_frames, 1U);
 }
 
 TEST_F(Receiver, LoopbackOfTheMac) {
     card.set(at::txcfg, txcfg_mlb);
-    card.nic->set_link(false, card.now); // it needs no cable
+    card.nic.set_link(false, card.now); // it needs no cable
     give_to_receive(0, 1514);
     enable_receiver();
     give_to_send(0, plain_frame(333));
     EXPECT_TRUE(send().empty());
     EXPECT_EQ(received(0), plain_frame(333));
-    EXPECT_EQ(card.nic->statistics.looped_frames, 1U);
-    EXPECT_EQ(card.nic->statistics.sent_frames, 0U);
-    card.nic->set_link(true, card.now);
+    EXPECT_EQ(card.nic.statistics.looped_frames, 1U);
+    EXPECT_EQ(card.nic.statistics.sent_frames, 0U);
+    card.nic.set_link(true, card.now);
     card.clear(at::txcfg, txcfg_mlb);
     give_to_send(1, plain_frame(333));
     EXPECT_EQ(send().size(), 1U);

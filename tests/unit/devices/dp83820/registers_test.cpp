@@ -35,7 +35,7 @@ TEST(Dp83820Function, IsMirroredInTheMemoryBar) {
     EXPECT_EQ(card.read(0x22c), 0xf022'100bU); // Linux reads it when it probes
     card.function->write(0x14, 4, 0xfebf'0000);
     EXPECT_EQ(card.read(0x214), 0xfebf'0000U);
-    EXPECT_FALSE(card.nic->write(0x20c, 0, 0));
+    EXPECT_FALSE(card.nic.write(0x20c, 0, 0));
 }
 
 class Registers : public testing::Test {
@@ -87,14 +87,13 @@ TEST_F(Registers, WhatIsNotModelledIsRefused) {
         0xa4, 0xa8, 0xb0, 0xb4, 0xb8, 0xbc, 0xc0, 0xc4, 0xcc, 0xe0, 0xe4, 0xe8, 0xec, 0xf0, 0xf4};
     for (std::uint32_t offset = 0; offset < memory_bar_bytes; ++offset) {
         const bool mirrored = offset >= 0x200 && offset < 0x300 && offset % 4 == 0;
-        EXPECT_EQ(card.nic->read(offset, *card.function, 0).has_value(),
-                  modelled.contains(offset) || mirrored)
+        EXPECT_EQ(card.nic.read(offset, *card.function, 0).has_value(), modelled.contains(offset) || mirrored)
             << std::hex << offset;
-        EXPECT_EQ(card.nic->write(offset, 0, 0), modelled.contains(offset)) << std::hex << offset;
+        EXPECT_EQ(card.nic.write(offset, 0, 0), modelled.contains(offset)) << std::hex << offset;
     }
-    EXPECT_FALSE(card.nic->write(at::pqcr, 1, 0)); // priority queues
-    EXPECT_FALSE(card.nic->write(at::pcr, pcr_send, 0));
-    EXPECT_FALSE(card.nic->write(at::cfg, cfg_bem, 0));
+    EXPECT_FALSE(card.nic.write(at::pqcr, 1, 0)); // priority queues
+    EXPECT_FALSE(card.nic.write(at::pcr, pcr_send, 0));
+    EXPECT_FALSE(card.nic.write(at::cfg, cfg_bem, 0));
 }
 
 TEST_F(Registers, HoldWhatWasWritten) {
@@ -159,11 +158,11 @@ TEST_F(Registers, EeloadBringsTheAddressBack) {
 }
 
 TEST_F(Registers, CountersOfManagement) {
-    card.nic->counters.count(Counter::missed); // frozen
+    card.nic.counters.count(Counter::missed); // frozen
     EXPECT_EQ(card.read(0x68), 0U);
     card.write(at::mibc, 0);
-    card.nic->counters.count(Counter::missed);
-    card.nic->counters.count(Counter::missed);
+    card.nic.counters.count(Counter::missed);
+    card.nic.counters.count(Counter::missed);
     EXPECT_EQ(card.read(0x68), 2U);
     EXPECT_EQ(card.read(0x68), 0U); // by reading
     card.write(at::mibc, mibc_mibs | mibc_frz);
@@ -188,7 +187,7 @@ TEST_F(Registers, ACounterThatIsHalfFullInterrupts) {
     EXPECT_EQ(card.read(at::mibc), mibc_wrn);
     EXPECT_EQ(card.read(0x88), 0x80U);
     EXPECT_EQ(card.read(at::mibc), 0U);
-    card.nic->counters.values[0] = 0xfffe;
+    card.nic.counters.values[0] = 0xfffe;
     for (unsigned i = 0; i < 3; ++i) {
         card.write(at::mibc, mibc_mibs);
     }
@@ -199,14 +198,14 @@ TEST_F(Registers, AreCountedForTheHost) {
     card.read(at::cr);
     card.read(at::cr);
     card.write(at::cr, 0);
-    EXPECT_EQ(card.nic->statistics.register_reads, 2U);
-    EXPECT_EQ(card.nic->statistics.register_writes, 1U);
+    EXPECT_EQ(card.nic.statistics.register_reads, 2U);
+    EXPECT_EQ(card.nic.statistics.register_writes, 1U);
 }
 
 TEST_F(Registers, ASnapshotIsItsBytes) {
     card.write(at::vdr, 0x1234'0081);
     Dp83820 copy;
-    std::memcpy(&copy, card.nic.get(), sizeof(copy));
+    std::memcpy(&copy, &card.nic, sizeof(copy));
     card.write(at::vdr, 0);
     EXPECT_EQ(copy.read(at::vdr, *card.function, 0), 0x1234'0081U);
 }
@@ -225,7 +224,7 @@ TEST(TenBitInterface, NegotiatesAsLinuxAsksIt) {
     EXPECT_EQ(card.read(at::taner), taner_pr);
     card.set(at::cfg, cfg_pint_lnksts);
     card.read(at::isr);
-    card.nic->set_link(false, card.now);
+    card.nic.set_link(false, card.now);
     EXPECT_EQ(card.read(at::isr), isr_phy);
     EXPECT_EQ(card.read(at::tbisr), 0U);
     EXPECT_EQ(card.read(at::cfg) & cfg_lnksts, 0U);
@@ -245,7 +244,7 @@ TEST(TenBitInterface, LoopsBack) {
     card.write(at::txdp, 0x1000);
     card.write(at::cr, cr_txe);
     EXPECT_TRUE(card.sent().empty());
-    EXPECT_EQ(card.nic->statistics.looped_frames, 1U);
+    EXPECT_EQ(card.nic.statistics.looped_frames, 1U);
 }
 
 } // namespace

@@ -19,7 +19,7 @@ public:
         std::uint16_t word = 0;
         for (unsigned bit = 0; bit < 16; ++bit) {
             card.set(at, dp83820::mear_eeclk);
-            word = static_cast<std::uint16_t>((word << 1U) |
+            word = static_cast<std::uint16_t>((word * 2U) +
                                               ((card.read(at) & dp83820::mear_eedo) != 0 ? 1U : 0U));
             card.clear(at, dp83820::mear_eeclk);
         }
@@ -71,7 +71,7 @@ public:
         clock_in();
         std::uint16_t value = 0;
         for (unsigned bit = 0; bit < 16; ++bit) {
-            value = static_cast<std::uint16_t>((value << 1U) | (level() ? 1U : 0U));
+            value = static_cast<std::uint16_t>((value * 2U) + (level() ? 1U : 0U));
             clock_in();
         }
         clock_in();

@@ -75,15 +75,15 @@ TEST_F(Pins, PhyTellsWhatItCanDoAndWhatItCameTo) {
 }
 
 TEST_F(Pins, BmsrTellsOnceThatTheLinkWasLost) {
-    card.nic->set_link(false, card.now);
+    card.nic.set_link(false, card.now);
     EXPECT_EQ(mii.read(1, 1), 0x7949);
     EXPECT_EQ(mii.read(1, 5), 0);
     EXPECT_EQ(mii.read(1, 1), 0x7949);
-    card.nic->set_link(true, card.now);
+    card.nic.set_link(true, card.now);
     EXPECT_EQ(mii.read(1, 1), 0x7969);
     EXPECT_EQ(mii.read(1, 1), 0x796d);
-    card.nic->set_link(false, card.now);
-    card.nic->set_link(true, card.now);
+    card.nic.set_link(false, card.now);
+    card.nic.set_link(true, card.now);
     EXPECT_EQ(mii.read(1, 1), 0x7969);
 }
 
@@ -118,13 +118,13 @@ TEST_F(Pins, PhyNegotiatesWhatItMayOffer) {
 
 TEST_F(Pins, PhyInterruptsWhereCfgSaysSo) {
     card.read(at::isr);
-    card.nic->set_link(false, card.now);
+    card.nic.set_link(false, card.now);
     EXPECT_EQ(card.read(at::isr), 0U);
     card.write(at::cfg, cfg_pint_lnksts); // writing it is no change
     EXPECT_EQ(card.read(at::isr), 0U);
-    card.nic->set_link(true, card.now);
+    card.nic.set_link(true, card.now);
     EXPECT_EQ(card.read(at::isr), isr_phy);
-    card.nic->set_link(true, card.now); // as it was
+    card.nic.set_link(true, card.now); // as it was
     EXPECT_EQ(card.read(at::isr), 0U);
     mii.write(1, 0, 0x2100);
     EXPECT_EQ(card.read(at::isr), 0U);
@@ -157,9 +157,9 @@ TEST_F(Pins, PhySurvivesCommandsThatBreakOff) {
 }
 
 TEST_F(Pins, PhyLoopsBack) {
-    EXPECT_FALSE(card.nic->phy.loops_back());
+    EXPECT_FALSE(card.nic.phy.loops_back());
     mii.write(1, 0, 0x5140);
-    EXPECT_TRUE(card.nic->phy.loops_back());
+    EXPECT_TRUE(card.nic.phy.loops_back());
 }
 
 } // namespace
