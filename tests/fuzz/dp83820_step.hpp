@@ -18,9 +18,10 @@ enum class StepKind : std::uint8_t {
     serve_receiver,
     set_link,
     pass_time,
-    race, // from now on memory changes while it is read, if `value` says so
+    send_bits, // of `value` by MDIO
+    race,      // from now on memory changes while it is read, if `value` says so
 };
-constexpr std::uint8_t step_kinds = 11;
+constexpr std::uint8_t step_kinds = 12;
 
 struct Step {
     std::uint8_t kind;

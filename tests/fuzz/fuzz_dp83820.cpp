@@ -71,6 +71,9 @@ public:
         case StepKind::pass_time:
             now += step.value;
             break;
+        case StepKind::send_bits:
+            send_bits(step.value);
+            break;
         case StepKind::race:
             racing = step.value;
             break;
@@ -98,6 +101,14 @@ private:
         const std::uint32_t next = list + ((step.number & 0xffU) * stride);
         const std::uint32_t buffer = (step.number >> 8U) * 0x104U;
         layout.write(ram, list + (step.index * stride), next, buffer, step.value, step.value << 3U);
+    }
+
+    void send_bits(std::uint32_t bits) {
+        for (unsigned i = 0; i < 32; ++i, bits <<= 1U) {
+            const std::uint32_t mear = mear_mddir | ((bits >> 31U) != 0 ? mear_mdio : 0);
+            (void)nic.write(at::mear, mear, now);
+            (void)nic.write(at::mear, mear | mear_mdc, now);
+        }
     }
 
     void transmit() {

@@ -56,6 +56,9 @@ void add_traffic(std::vector<Step>& steps, std::uint32_t bytes, std::uint32_t fl
         add(StepKind::receive, i, 0x100, bytes);
         add(StepKind::read_register, at::isr / 4, 0, 0);
     }
+    for (const std::uint32_t bits : {0x6082'0000U, 0x6086'0000U, 0x5082'0800U, 0x5082'1140U}) {
+        add(StepKind::send_bits, 0, 0, bits); // BMCR and BMSR read, BMCR written
+    }
     add(StepKind::pass_time, 0, 0, 1'000'000);
     add(StepKind::serve_receiver, 0, 0, 0);
 }

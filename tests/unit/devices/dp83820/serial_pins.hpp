@@ -26,7 +26,7 @@ public:
         idle();
         return word;
     }
-    void send(std::uint32_t bits, unsigned count) {
+    void send(std::uint64_t bits, unsigned count) {
         for (unsigned bit = count; bit-- > 0;) {
             if (((bits >> bit) & 1U) != 0) {
                 card.set(at, dp83820::mear_eedi);
@@ -86,7 +86,7 @@ public:
         card.write(at, 0);
         clock_in();
     }
-    void send(std::uint32_t bits, unsigned count) {
+    void send(std::uint64_t bits, unsigned count) {
         for (unsigned bit = count; bit-- > 0;) {
             const std::uint32_t value =
                 dp83820::mear_mddir | (((bits >> bit) & 1U) != 0 ? dp83820::mear_mdio : 0);
