@@ -11,7 +11,7 @@ build_packages=(
 # To build kernels, and to boot them on bare metal.
 # shellcheck disable=SC2034
 kernel_packages=(
-    bc bison busybox-static cpio flex kmod libssl-dev make patch perl qemu-system-x86 rsync xz-utils
+    bc bison busybox-static cpio flex kmod libssl-dev lz4 make patch perl qemu-system-x86 rsync xz-utils
 )
 # shellcheck disable=SC2034
 test_packages=(

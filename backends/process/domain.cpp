@@ -45,6 +45,16 @@ std::span<const std::uint8_t> package() {
     return {part_of_vmm(handover.package), handover.package.bytes};
 }
 
+void drop_package() {
+    constexpr std::uint64_t remove = 9;
+    const std::uint64_t rounded = (handover.package.bytes + page_size - 1) & ~(page_size - 1);
+    if (call_host(call_madvise, {.first = address_of(part_of_vmm(handover.package)),
+                                 .second = rounded,
+                                 .third = remove}) != 0) {
+        stop_guest("the host does not take back the guest's package");
+    }
+}
+
 std::uint8_t* take_memory(std::uint64_t bytes) {
     const std::uint64_t rounded = (bytes + page_size - 1) & ~(page_size - 1);
     if (rounded > free_end - free_first) {

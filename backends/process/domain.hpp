@@ -24,6 +24,8 @@ inline std::uint64_t first_guest_frame() {
 
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
+// Its memory goes back to the host.
+void drop_package();
 // Whole pages of zeros for the VMM's own use, at start only.
 std::uint8_t* take_memory(std::uint64_t bytes);
 

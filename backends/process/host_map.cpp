@@ -164,10 +164,35 @@ void note_use(TableNumber table, std::uint64_t address) {
     }
 }
 
-bool continues(std::uint64_t entry, std::uint64_t next, std::int64_t distance) {
-    constexpr std::uint64_t same = page_present | page_writable | page_no_execute;
-    return ((entry ^ next) & same) == 0 &&
-           machine_frame_in(next) == machine_frame_in(entry) + static_cast<std::uint64_t>(distance);
+// Entries beside one that a single mapping does for.
+struct Run {
+    unsigned before;
+    unsigned behind;
+};
+
+Run find_run(const Leaf& leaf, std::uint64_t address) {
+    if (address >= fixed_map_slot_address) {
+        return {.before = 0, .behind = 0}; // Linux changes these one by one, 31 000 times in a boot
+    }
+    // What is mapped already is not mapped again: the host would tear it down first. Of a shared table an
+    // accessed bit may be another process's.
+    const std::uint64_t same = page_present | page_writable | page_no_execute |
+                               (uses[leaf.table].is_shared ? 0 : std::uint64_t{page_accessed});
+    const std::uint64_t entry = *leaf.place;
+    const auto continues = [&](int distance) {
+        const std::uint64_t next = leaf.place[distance];
+        return ((entry ^ next) & same) == 0 &&
+               machine_frame_in(next) == machine_frame_in(entry) + static_cast<std::uint64_t>(distance);
+    };
+    const unsigned index = table_index(address, 1);
+    Run run{.before = 0, .behind = 0};
+    while (run.before < index && continues(-1 - static_cast<int>(run.before))) {
+        ++run.before;
+    }
+    while (index + run.behind + 1 < entries_per_table && continues(1 + static_cast<int>(run.behind))) {
+        ++run.behind;
+    }
+    return run;
 }
 
 } // namespace
@@ -208,22 +233,13 @@ bool fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
         return false;
     }
     note_use(leaf.table, address);
-    const unsigned index = table_index(address, 1);
-    unsigned before = 0;
-    while (before < index &&
-           continues(entry, leaf.place[-1 - static_cast<int>(before)], -1 - static_cast<int>(before))) {
-        ++before;
-    }
-    unsigned count = before + 1;
-    while (index - before + count < entries_per_table &&
-           continues(entry, leaf.place[count - before], static_cast<std::int64_t>(count) - before)) {
-        ++count;
-    }
-    std::uint64_t* const first = leaf.place - before;
+    const Run run = find_run(leaf, address);
+    std::uint64_t* const first = leaf.place - run.before;
+    const unsigned count = run.before + 1 + run.behind;
     for (unsigned i = 0; i < count; ++i) {
         first[i] |= page_accessed;
     }
-    const std::uint64_t start = (address & ~(page_size - 1)) - (std::uint64_t{before} << page_shift);
+    const std::uint64_t start = (address & ~(page_size - 1)) - (std::uint64_t{run.before} << page_shift);
     ++counters.hypercalls[call_map];
     Host& host = current_host();
     if (++host.mapped_ranges > most_ranges ||

@@ -69,7 +69,13 @@ bool make_host(Host& host) {
     return true;
 }
 
-Host& take_host() {
+Host& host_for(backend::TableNumber root) {
+    if (Host* const host = host_of(root)) {
+        return *host;
+    }
+    if (current->root == no_root) {
+        return *current;
+    }
     for (Host& host : std::span(hosts, host_count)) {
         if (host.root == no_root && &host != current) {
             return host;
@@ -134,8 +140,7 @@ Host* host_of(backend::TableNumber root) {
 
 void enter_host_of(backend::TableNumber root) {
     if (current->root != root) {
-        Host* const holder = current->root == no_root && host_of(root) == nullptr ? current : host_of(root);
-        Host& host = holder != nullptr ? *holder : take_host();
+        Host& host = host_for(root);
         if (host.root != root) {
             host.is_outdated = host.is_outdated || host.root != no_root;
             host.root = root;

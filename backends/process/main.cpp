@@ -47,6 +47,7 @@ void process_start() {
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
     start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
     load_guest(package());
+    drop_package();
     place_kernel();
     enter_guest();
 }

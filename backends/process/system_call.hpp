@@ -12,6 +12,7 @@ enum SystemCall : std::uint16_t {
     call_mprotect = 10,
     call_munmap = 11,
     call_rt_sigaction = 13,
+    call_madvise = 28,
     call_getppid = 110,
     call_sigaltstack = 131,
     call_prctl = 157,

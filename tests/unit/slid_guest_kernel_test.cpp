@@ -79,12 +79,11 @@ TEST(SlidGuestKernel, APackageHasTheKernelThatWasMoved) {
     const Buffer image = sample_bzimage();
     const std::string path = directory.write("kernel", std::string(image.begin(), image.end()));
     const auto package = [&](std::optional<std::uint64_t> address) {
-        return make_guest_package({.kernel = path,
-                                   .initrd = "",
-                                   .append = "",
-                                   .memory = guest_memory,
-                                   .kernel_address = address})
-            .bytes;
+        GuestKernel kernel = load_guest_kernel(path, guest_memory);
+        if (address) {
+            slide_guest_kernel(kernel, *address);
+        }
+        return make_guest_package(kernel, {.initrd = "", .append = "", .memory = guest_memory});
     };
     const auto holds = [](const Buffer& bytes, const Buffer& part) {
         return !std::ranges::search(bytes, part).empty();

@@ -3,11 +3,9 @@
 
 #include "toolchain/image/file.hpp"
 
-#include <cstdint>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/SHA256.h>
-#include <vector>
 
 namespace previrt {
 
@@ -24,9 +22,12 @@ std::string Digest::hex() const {
     return llvm::toHex(state_->result(), true);
 }
 
+std::string sha256_of(std::span<const std::uint8_t> bytes) {
+    return llvm::toHex(llvm::SHA256::hash(llvm::ArrayRef(bytes.data(), bytes.size())), true);
+}
+
 std::string sha256_of_file(const std::string& path) {
-    const std::vector<std::uint8_t> bytes = read_file(path);
-    return llvm::toHex(llvm::SHA256::hash(bytes), true);
+    return sha256_of(read_file(path));
 }
 
 } // namespace previrt

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,7 +28,9 @@ private:
     std::unique_ptr<llvm::SHA256> state_;
 };
 
-// What sha256sum prints. Throws InputError.
+// What sha256sum prints.
+std::string sha256_of(std::span<const std::uint8_t> bytes);
+// Throws InputError.
 std::string sha256_of_file(const std::string& path);
 
 } // namespace previrt

@@ -23,8 +23,8 @@ void require_libelf(const std::string& compiler) {
 } // namespace
 
 Compiler find_compiler(const std::string& name) {
-    std::vector<std::string> needed = {"make", "flex",   "bison", "bc",   "perl",
-                                       "ld",   "depmod", "patch", "rsync"};
+    std::vector<std::string> needed = {"make", "flex",   "bison", "bc",    "perl",
+                                       "ld",   "depmod", "patch", "rsync", "lz4"};
     if (name == "gcc") {
         needed.emplace_back("gcc-12");
     } else {

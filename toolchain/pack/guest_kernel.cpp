@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/guest_kernel.hpp"
 
+#include "toolchain/host/digest.hpp"
+#include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
 #include "toolchain/image/site_table.hpp"
@@ -10,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <utility>
 
 namespace previrt {
 
@@ -95,7 +98,8 @@ GuestKernel check(const KernelFile& kernel, Bytes file, std::uint64_t guest_memo
                       .elf = {elf.begin(), elf.end()},
                       .relocation_table = {},
                       .setup_header = {},
-                      .memory_end = end};
+                      .memory_end = end,
+                      .sha256 = {}};
     if (kernel.packed) {
         guest.relocation_table = {behind.begin(), behind.end()};
         guest.setup_header = setup_header_of(file);
@@ -110,6 +114,14 @@ bool is_linked_low(const LoadSegment& segment) {
 
 } // namespace
 
+GuestKernel load_guest_kernel(const std::string& path, std::uint64_t guest_memory) {
+    constexpr std::uint64_t most_memory = first_mib << 20U; // no sum of sizes wraps
+    if (guest_memory == 0 || guest_memory % first_mib != 0 || guest_memory > most_memory) {
+        throw InputError("--memory: a number of MiB, up to 1T");
+    }
+    return read_guest_kernel(path, read_file(path), guest_memory);
+}
+
 GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::uint8_t>& file,
                               std::uint64_t guest_memory) {
     const KernelFile kernel = parse_kernel_file(path, file);
@@ -123,6 +135,7 @@ GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::ui
         throw InputError(path + ": no records of sensitive instructions: it was built without previrt's "
                                 "macros (previrt build-linux makes one with them)");
     }
+    guest.sha256 = sha256_of(file);
     return guest;
 }
 
@@ -138,7 +151,7 @@ void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address) {
             ", and has no relocation table to load it at " + hex(address) +
             " by: give the bzImage of a Linux with CONFIG_RELOCATABLE and CONFIG_RANDOMIZE_BASE");
     }
-    const KernelFile file{kernel.path, std::nullopt, ElfImage::parse(kernel.elf)};
+    const KernelFile file{kernel.path, std::nullopt, ElfImage::parse(std::move(kernel.elf))};
     kernel.elf = slide_kernel(file, kernel.relocation_table, address);
     kernel.relocation_table.clear(); // names the fields where they were
 }

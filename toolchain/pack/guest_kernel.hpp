@@ -16,8 +16,12 @@ struct GuestKernel {
     std::vector<std::uint8_t> elf;
     std::vector<std::uint8_t> relocation_table; // of a bzImage, what follows the ELF file; may be empty
     std::vector<std::uint8_t> setup_header;     // of a bzImage, from 0x1f1; empty for an ELF file
-    std::uint64_t memory_end;                   // of what its segments take, physical
+    std::uint64_t memory_end = 0;               // of what its segments take, physical
+    std::string sha256;                         // of the file as it was given
 };
+
+// Reads it, and takes it as read_guest_kernel does.
+GuestKernel load_guest_kernel(const std::string& path, std::uint64_t guest_memory);
 
 // Takes a kernel only if its segments fit into `guest_memory` bytes of RAM without touching the first MiB or
 // each other, and its records are there and valid. Throws InputError: the message begins with the path.

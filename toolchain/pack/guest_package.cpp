@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/guest_package.hpp"
 
-#include "toolchain/host/digest.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/command_line.hpp"
-#include "toolchain/pack/guest_kernel.hpp"
 #include "toolchain/pack/package_file.hpp"
 
 #include <array>
@@ -16,7 +14,6 @@ namespace previrt {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
-constexpr std::uint64_t most_memory = mib << 20U; // of a guest: no sum of sizes wraps
 
 std::array<std::uint8_t, 32> bytes_of(const std::string& digest) {
     std::array<std::uint8_t, 32> bytes{};
@@ -43,29 +40,18 @@ void check_sizes(const GuestPackageOptions& options, const GuestKernel& kernel, 
 
 } // namespace
 
-GuestPackage make_guest_package(const GuestPackageOptions& options) {
-    if (options.memory == 0 || options.memory % mib != 0 || options.memory > most_memory) {
-        throw InputError("--memory: a number of MiB, up to 1T");
-    }
-    GuestKernel kernel = read_guest_kernel(options.kernel, read_file(options.kernel), options.memory);
-    if (options.kernel_address) {
-        slide_guest_kernel(kernel, *options.kernel_address);
-    }
+std::vector<std::uint8_t> make_guest_package(const GuestKernel& kernel, const GuestPackageOptions& options) {
     const std::vector<std::uint8_t> initrd =
         options.initrd.empty() ? std::vector<std::uint8_t>() : read_file(options.initrd);
     const std::string command_line = guest_command_line(options.append);
     check_sizes(options, kernel, initrd.size(), command_line);
-
-    const std::string digest = sha256_of_file(options.kernel);
-    return {.bytes =
-                make_package({.flags = options.print_counters ? std::uint32_t{package_print_counters} : 0,
-                              .guest_memory = options.memory,
-                              .kernel = kernel.elf,
-                              .setup_header = kernel.setup_header,
-                              .initrd = initrd,
-                              .command_line = command_line,
-                              .kernel_sha256 = bytes_of(digest)}),
-            .kernel_sha256 = digest};
+    return make_package({.flags = options.print_counters ? std::uint32_t{package_print_counters} : 0,
+                         .guest_memory = options.memory,
+                         .kernel = kernel.elf,
+                         .setup_header = kernel.setup_header,
+                         .initrd = initrd,
+                         .command_line = command_line,
+                         .kernel_sha256 = bytes_of(kernel.sha256)});
 }
 
 } // namespace previrt

@@ -13,21 +13,22 @@ namespace previrt {
 
 PackedGuest pack_for_xen(const PackOptions& options) {
     const std::vector<std::uint8_t> vmm = read_vmm_image(Hypervisor::xen, options.vmm);
-    const GuestPackage package = make_guest_package({.kernel = options.kernel,
-                                                     .initrd = options.initrd,
-                                                     .append = options.append,
-                                                     .memory = options.memory,
-                                                     .print_counters = options.print_counters});
+    const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    const std::vector<std::uint8_t> package =
+        make_guest_package(kernel, {.initrd = options.initrd,
+                                    .append = options.append,
+                                    .memory = options.memory,
+                                    .print_counters = options.print_counters});
 
     make_directories(options.output);
     const std::string directory = std::filesystem::canonical(options.output).string();
     PackedGuest packed{.vmm = directory + "/previrt-xen",
                        .package = directory + "/guest",
                        .configuration = directory + "/guest.cfg",
-                       .kernel_sha256 = package.kernel_sha256,
-                       .domain_memory = domain_memory(options.memory, package.bytes.size())};
+                       .kernel_sha256 = kernel.sha256,
+                       .domain_memory = domain_memory(options.memory, package.size())};
     write_file(packed.vmm, vmm);
-    write_file(packed.package, package.bytes);
+    write_file(packed.package, package);
     write_text(packed.configuration, xl_configuration({.name = options.domain,
                                                        .vmm = packed.vmm,
                                                        .package = packed.package,

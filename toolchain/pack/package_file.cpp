@@ -30,7 +30,10 @@ std::vector<std::uint8_t> make_package(const PackageContents& contents) {
     header.guest_memory = contents.guest_memory;
     std::ranges::copy(contents.kernel_sha256, std::begin(header.kernel_sha256));
 
-    std::vector<std::uint8_t> package(sizeof header);
+    std::vector<std::uint8_t> package;
+    package.reserve(sizeof header + contents.kernel.size() + contents.setup_header.size() +
+                    contents.initrd.size() + contents.command_line.size() + 1 + (4 * package_alignment));
+    package.resize(sizeof header);
     header.kernel = append(package, contents.kernel);
     header.setup_header = append(package, contents.setup_header);
     header.initrd = append(package, contents.initrd);

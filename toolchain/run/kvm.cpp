@@ -77,12 +77,11 @@ PlaceFinding probe_kvm() {
 RunStatus run_kvm(const RunOptions& options) {
     const Descriptor kvm = open_kvm();
     const KvmMode mode = find_kvm_mode(kvm);
-    const std::vector<std::uint8_t> package = make_guest_package({.kernel = options.kernel,
-                                                                  .initrd = options.initrd,
-                                                                  .append = options.append,
-                                                                  .memory = options.memory,
-                                                                  .print_counters = !options.stats.empty()})
-                                                  .bytes;
+    const std::vector<std::uint8_t> package = make_guest_package(
+        load_guest_kernel(options.kernel, options.memory), {.initrd = options.initrd,
+                                                            .append = options.append,
+                                                            .memory = options.memory,
+                                                            .print_counters = !options.stats.empty()});
     if (options.verbose) {
         std::cerr << "previrt: KVM: " << describe(mode) << '\n';
     }

@@ -115,7 +115,7 @@ NestedHost prepare_nested_host() {
 }
 
 std::string nested_host_command_line(bool verbose) {
-    return "console=ttyS2 panic=-1 nokaslr mitigations=off rdinit=" + here("init") +
+    return "console=ttyS2 panic=-1 nokaslr mitigations=off no_timer_check rdinit=" + here("init") +
            (verbose ? " loglevel=7" : " quiet");
 }
 

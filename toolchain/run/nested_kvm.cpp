@@ -3,6 +3,7 @@
 
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/image/kernel_file.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/nested_console.hpp"
 #include "toolchain/run/nested_host.hpp"
@@ -79,6 +80,7 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
 } // namespace
 
 RunStatus run_nested_kvm(const RunOptions& options) {
+    load_kernel_file(options.kernel); // before anything is downloaded for it
     const TemporaryDirectory directory;
     read_qemu_version(); // or there is nothing to download for
     const NestedHost host = prepare_nested_host();

@@ -13,6 +13,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace previrt {
 
@@ -27,6 +28,23 @@ ProcessImage read_image() {
 // system call, and an idle guest ticks 250 times a second.
 std::string command_line(const RunOptions& options, const monitored::ClockStart& clock) {
     return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " tsc=reliable " + options.append;
+}
+
+struct PreparedGuest {
+    monitored::ClockStart clock;
+    std::vector<std::uint8_t> package;
+};
+
+PreparedGuest prepare(const RunOptions& options) {
+    const ProcessClock measured;
+    GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    slide_guest_kernel(kernel, process::kernel_address);
+    const monitored::ClockStart clock = measured.read();
+    return {.clock = clock,
+            .package = make_guest_package(kernel, {.initrd = options.initrd,
+                                                   .append = command_line(options, clock),
+                                                   .memory = options.memory,
+                                                   .print_counters = !options.stats.empty()})};
 }
 
 } // namespace
@@ -49,15 +67,8 @@ RunStatus run_process(const RunOptions& options) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }
     require_process_host();
-    const monitored::ClockStart clock = read_process_clock();
-    ProcessMachine machine(options, read_image(), clock,
-                           make_guest_package({.kernel = options.kernel,
-                                               .initrd = options.initrd,
-                                               .append = command_line(options, clock),
-                                               .memory = options.memory,
-                                               .print_counters = !options.stats.empty(),
-                                               .kernel_address = process::kernel_address})
-                               .bytes);
+    PreparedGuest guest = prepare(options);
+    ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
     if (options.verbose) {
         machine.describe(std::cerr);
     }

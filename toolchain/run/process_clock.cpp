@@ -11,11 +11,6 @@ namespace previrt {
 
 namespace {
 
-struct Reading {
-    std::uint64_t time_stamp;
-    std::uint64_t nanoseconds;
-};
-
 template <typename Clock>
 std::uint64_t nanoseconds_of() {
     return static_cast<std::uint64_t>(
@@ -24,9 +19,9 @@ std::uint64_t nanoseconds_of() {
 
 // We can lose the processor between the two: the quickest of some is the best.
 template <typename Clock>
-Reading read() {
+ClockReading read_against() {
     constexpr int attempts = 20;
-    Reading best{};
+    ClockReading best{};
     std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();
     for (int i = 0; i < attempts; ++i) {
         const std::uint64_t before = processor::read_time_stamp();
@@ -42,16 +37,17 @@ Reading read() {
 
 } // namespace
 
-monitored::ClockStart read_process_clock() {
-    using std::chrono::milliseconds;
+ProcessClock::ProcessClock() : first_(read_against<std::chrono::steady_clock>()) {}
+
+monitored::ClockStart ProcessClock::read() const {
+    using namespace std::chrono;
     constexpr auto measured_for = milliseconds(10); // some 50 ns at each end: 10 parts in a million
-    const Reading first = read<std::chrono::steady_clock>();
-    std::this_thread::sleep_for(measured_for);
-    const Reading second = read<std::chrono::steady_clock>();
-    const Reading epoch = read<std::chrono::system_clock>();
+    std::this_thread::sleep_until(steady_clock::time_point(nanoseconds(first_.nanoseconds)) + measured_for);
+    const ClockReading second = read_against<steady_clock>();
+    const ClockReading epoch = read_against<system_clock>();
     constexpr std::uint64_t per_millisecond = 1'000'000;
-    return {.time_stamp_khz = (second.time_stamp - first.time_stamp) * per_millisecond /
-                              (second.nanoseconds - first.nanoseconds),
+    return {.time_stamp_khz = (second.time_stamp - first_.time_stamp) * per_millisecond /
+                              (second.nanoseconds - first_.nanoseconds),
             .epoch_nanoseconds = epoch.nanoseconds,
             .epoch_time_stamp = epoch.time_stamp};
 }

@@ -5,7 +5,20 @@
 
 namespace previrt {
 
+struct ClockReading {
+    std::uint64_t time_stamp;
+    std::uint64_t nanoseconds;
+};
+
 // The time-stamp counter, measured against the host's clock.
-monitored::ClockStart read_process_clock();
+class ProcessClock {
+public:
+    ProcessClock(); // begins
+    // Waits where that was less than 10 ms ago.
+    [[nodiscard]] monitored::ClockStart read() const;
+
+private:
+    ClockReading first_;
+};
 
 } // namespace previrt

@@ -75,6 +75,7 @@ std::vector<std::uint8_t> make_process_filter() {
                equals(4, memory_descriptor)});
     }
     allow(filter, SCMP_SYS(munmap));
+    allow(filter, SCMP_SYS(madvise), {equals(2, MADV_REMOVE)});
     allow(filter, SCMP_SYS(mprotect), {has_not(2, ~rights)});
     // Another process, with nothing of ours but this memory.
     allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});

@@ -48,6 +48,18 @@ Descriptor make_file(std::uint64_t bytes) {
     return file;
 }
 
+// Not through a mapping: there each new page would cost a fault.
+void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = pwrite(file.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (written < 0) {
+            throw InputError("--memory: no memory for the guest: " + system_error(errno));
+        }
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+        offset += static_cast<std::uint64_t>(written);
+    }
+}
+
 } // namespace
 
 ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
@@ -85,8 +97,8 @@ void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_
                           std::span<const std::uint8_t> package) {
     const std::span<std::uint8_t> memory = memory_->bytes();
     image.copy_to(memory);
-    std::ranges::copy(filter, memory.subspan(handover_.filter.offset).begin());
-    std::ranges::copy(package, memory.subspan(handover_.package.offset).begin());
+    write_at(file_, handover_.filter.offset, filter);
+    write_at(file_, handover_.package.offset, package);
     std::memcpy(memory.subspan(handover_address - image_address).data(), &handover_, sizeof handover_);
 }
 

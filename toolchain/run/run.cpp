@@ -112,7 +112,11 @@ PlaceReport probe(const Place& place) {
     return report;
 }
 
-void check_for_bare(const RunOptions& options, const KernelFile& kernel) {
+void check_for_bare(const RunOptions& options) {
+    const KernelFile kernel = load_kernel_file(options.kernel);
+    if (!options.initrd.empty()) {
+        read_file(options.initrd);
+    }
     if (!options.stats.empty()) {
         throw InputError("--stats: on bare metal no VMM counts anything");
     }
@@ -133,10 +137,6 @@ void check_for_vmm(const RunOptions& options) {
 }
 
 void check(const RunOptions& options, const Place& place) {
-    const KernelFile kernel = load_kernel_file(options.kernel);
-    if (!options.initrd.empty()) {
-        read_file(options.initrd);
-    }
     if (options.memory < least_memory) {
         throw InputError("--memory: a kernel needs 32M at least");
     }
@@ -146,7 +146,7 @@ void check(const RunOptions& options, const Place& place) {
     if (place.has_vmm) {
         check_for_vmm(options);
     } else {
-        check_for_bare(options, kernel);
+        check_for_bare(options);
     }
 }
 

@@ -2,6 +2,7 @@
 // The monitor on this host's KVM, with a guest of a few lines (guest.cpp); and what it says where there is
 // none.
 #include "tests/unit/command.hpp"
+#include "tests/unit/standard_streams.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/confinement.hpp"
@@ -263,15 +264,12 @@ TEST_F(KvmGuest, EchoesWhatIsTyped) {
     const Descriptor keys(open(directory.write("keys", typed).c_str(), O_RDONLY | O_CLOEXEC));
     const std::string path = directory.path("screen");
     const Descriptor screen(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    const Descriptor old_input(dup(STDIN_FILENO));
-    const Descriptor old_output(dup(STDOUT_FILENO));
-    dup2(keys.number(), STDIN_FILENO);
-    dup2(screen.number(), STDOUT_FILENO);
     RunOptions options;
     options.timeout = 60;
-    run('e', options, 32 * mib);
-    dup2(old_input.number(), STDIN_FILENO);
-    dup2(old_output.number(), STDOUT_FILENO);
+    {
+        const StandardStreams streams(keys, screen);
+        run('e', options, 32 * mib);
+    }
     EXPECT_EQ(read_text(path), "type: " + typed + "\n");
     EXPECT_EQ(said(), "powered off");
 }

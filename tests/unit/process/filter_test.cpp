@@ -104,6 +104,8 @@ TEST_F(ProcessFilter, TheGuestsMemoryIsMappedAndNoOther) {
     refused(SYS_mmap, {room(), 4096, all_rights, shared, ~std::uint64_t{0}, 0});
     allowed(SYS_mprotect, {room(), 4096, PROT_READ});
     refused(SYS_mprotect, {room(), 4096, PROT_READ | PROT_GROWSUP});
+    allowed(SYS_madvise, {room(), 4096, MADV_REMOVE});
+    refused(SYS_madvise, {room(), 4096, MADV_MERGEABLE});
     allowed(SYS_munmap, {room(), 65536});
     for (const std::int64_t call :
          {SYS_mremap, SYS_brk, SYS_madvise, SYS_mlock, SYS_mlockall, SYS_memfd_create, SYS_remap_file_pages,

@@ -5,9 +5,9 @@
 #include "toolchain/run/process_machine.hpp"
 
 #include "tests/unit/command.hpp"
+#include "tests/unit/standard_streams.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
-#include "toolchain/run/process_clock.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -45,7 +45,7 @@ protected:
 
     static ProcessImage image() { return read_process_image("guest", read_file(PREVIRT_PROCESS_GUEST)); }
     [[nodiscard]] std::unique_ptr<ProcessMachine> machine(char what, const RunOptions& options) const {
-        return std::make_unique<ProcessMachine>(options, image(), read_process_clock(),
+        return std::make_unique<ProcessMachine>(options, image(), ProcessClock().read(),
                                                 std::vector<std::uint8_t>(1, static_cast<std::uint8_t>(what)),
                                                 plans_);
     }
@@ -112,16 +112,13 @@ TEST_P(ProcessGuest, EchoesWhatIsTyped) {
     const Descriptor keys(open(directory.write("keys", typed).c_str(), O_RDONLY | O_CLOEXEC));
     const std::string path = directory.path("screen");
     const Descriptor screen(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    const Descriptor old_input(dup(STDIN_FILENO));
-    const Descriptor old_output(dup(STDOUT_FILENO));
-    dup2(keys.number(), STDIN_FILENO);
-    dup2(screen.number(), STDOUT_FILENO);
     RunOptions options;
     options.timeout = 60;
     options.memory = 32 * mib;
-    run('e', options);
-    dup2(old_input.number(), STDIN_FILENO);
-    dup2(old_output.number(), STDOUT_FILENO);
+    {
+        const StandardStreams streams(keys, screen);
+        run('e', options);
+    }
     EXPECT_EQ(read_text(path), "type: " + typed + "\n");
     EXPECT_EQ(said(), "powered off");
 }
