@@ -31,9 +31,8 @@ namespace previrt {
 struct Dp83820 {
     // Without FCS, with tags.
     static constexpr std::uint32_t largest_frame = 9216;
-    static constexpr std::uint32_t largest_packet = largest_frame - dp83820::tag_bytes; // it may get one
-    static constexpr std::uint32_t transmit_headroom = dp83820::tag_bytes;
-    static constexpr std::uint32_t transmit_room = largest_frame + dp83820::check_bytes;
+    static constexpr std::uint32_t largest_packet = largest_frame - dp83820::tag_bytes;   // it may get one
+    static constexpr std::uint32_t transmit_room = largest_packet + dp83820::check_bytes; // or with a tag
     // What one call reads at most, whatever the guest has linked.
     static constexpr std::uint32_t most_descriptors = 1024;
 
@@ -81,7 +80,8 @@ struct Dp83820 {
     enum class Outcome : std::uint8_t { idle, consumed, frame };
     struct Transmitted {
         Outcome outcome;
-        std::span<std::uint8_t> frame; // in the room, with tag, checksums and padding, without FCS
+        std::span<std::uint8_t>
+            frame; // from the start of the room, with tag, checksums and padding, without FCS
     };
     using TransmitRoom = std::span<std::uint8_t, transmit_room>;
     [[nodiscard]] bool transmit_requested() const { return transmit_ring.engine == dp83820::Engine::active; }

@@ -12,6 +12,18 @@ namespace {
 
 constexpr std::uint32_t kept_of_guest = cmdsts_more | cmdsts_intr | cmdsts_crc | cmdsts_size;
 
+// Between the addresses and the type. The frame's last four bytes are there for it.
+void insert_tag(std::span<std::uint8_t> frame, std::uint32_t tag) {
+    std::size_t end = frame.size() - tag_bytes;
+    for (; end >= addresses_bytes + tag_bytes; end -= tag_bytes) {
+        std::memcpy(&frame[end], &frame[end - tag_bytes], tag_bytes);
+    }
+    for (; end > addresses_bytes; --end) {
+        frame[end + tag_bytes - 1] = frame[end - 1];
+    }
+    std::memcpy(&frame[addresses_bytes], &tag, tag_bytes);
+}
+
 } // namespace
 
 void Dp83820::reset_transmitter(std::uint64_t now) {
@@ -79,7 +91,7 @@ DescriptorRing::Look Dp83820::take_descriptor(const GuestMemory& memory, std::ui
 }
 
 Dp83820::Transmitted Dp83820::transmit(const GuestMemory& memory, TransmitRoom room, std::uint64_t now) {
-    std::uint8_t* const start = room.data() + transmit_headroom;
+    std::uint8_t* const start = room.data();
     const std::uint32_t had = packet.bytes;
     std::memcpy(start, packet_start.data(), had);
     for (std::uint32_t budget = most_descriptors; budget > 0 && transmit_requested(); --budget) {
@@ -100,7 +112,7 @@ Dp83820::Transmitted Dp83820::transmit(const GuestMemory& memory, TransmitRoom r
 
 // What the guest asked to be done to the frame; empty if none is left of it.
 std::span<std::uint8_t> Dp83820::complete(TransmitRoom room) const {
-    std::span<std::uint8_t> frame = room.subspan(transmit_headroom, packet.frame_bytes());
+    std::span<std::uint8_t> frame = room.first(packet.frame_bytes());
     const std::uint32_t vtcr = stored[at::vtcr];
     const std::uint32_t per_packet = (vtcr & vtcr_ppchk) != 0 ? packet.extsts & extsts_checksums : 0;
     const std::uint32_t wanted = (vtcr & vtcr_gchk) != 0 ? extsts_checksums : per_packet;
@@ -112,11 +124,7 @@ std::span<std::uint8_t> Dp83820::complete(TransmitRoom room) const {
         const std::uint32_t vdr = stored[at::vdr];
         const std::uint32_t tci = own_tag ? packet.extsts & extsts_tci : vdr >> 16U;
         frame = room.first(frame.size() + tag_bytes);
-        for (std::uint32_t i = 0; i < addresses_bytes; ++i) {
-            frame[i] = frame[i + tag_bytes];
-        }
-        const std::uint32_t tag = (vdr & 0xffffU) | (tci << 16U);
-        std::memcpy(frame.data() + addresses_bytes, &tag, sizeof(tag));
+        insert_tag(frame, (vdr & 0xffffU) | (tci << 16U));
     }
     if ((stored[at::txcfg] & txcfg_atp) != 0 && frame.size() < shortest_frame) {
         const std::size_t bytes = frame.size();

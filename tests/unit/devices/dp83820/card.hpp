@@ -7,6 +7,7 @@
 #include "tests/unit/devices/dp83820/frames.hpp"
 #include "tests/unit/devices/dp83820/ram.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace previrt {
@@ -56,7 +57,7 @@ public:
     [[nodiscard]] bool line() const { return nic.interrupt_line(now); }
 
     void put(std::uint64_t address, std::span<const std::uint8_t> bytes) {
-        std::memcpy(ram.at(address, bytes.size()), bytes.data(), bytes.size());
+        std::ranges::copy(bytes, ram.at(address, bytes.size()));
     }
     Bytes get(std::uint64_t address, std::uint64_t bytes) {
         const std::uint8_t* const place = ram.at(address, bytes);

@@ -135,6 +135,14 @@ TEST_F(Offload, InsertsATagPerPacket) {
     EXPECT_EQ(sent_with(frame, extsts_vpkt | swapped(tci)), frame);
 }
 
+TEST_F(Offload, InsertsATagIntoFramesOfAnyLength) {
+    card.write(at::vtcr, vtcr_vppti);
+    for (std::size_t bytes = 14; bytes < 140; ++bytes) {
+        const Bytes frame = plain_frame(bytes);
+        EXPECT_EQ(sent_with(frame, extsts_vpkt | swapped(0x0abc)), with_tag(frame, 0x0abc)) << bytes;
+    }
+}
+
 TEST_F(Offload, InsertsATagInAll) {
     card.write(at::vtcr, vtcr_vgti);
     EXPECT_EQ(card.read(at::vdr), 0x81U);
