@@ -44,6 +44,7 @@ private:
     static constexpr std::uint32_t transmit_buffers = 0x10'0000;
     static constexpr std::uint32_t buffer_stride = 0x1000;
     static constexpr std::uint32_t buffer_bytes = 1514;
+    static constexpr std::uint32_t empty_marker = dp83820::cmdsts_own;
     static constexpr DescriptorLayout layout{.wide = true};
 
     static std::uint32_t receive_at(unsigned index) { return receive_list + (index * stride); }
