@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A kernel in every compression: as a payload alone and in a whole bzImage.
+#include "tests/fuzz/seeds.hpp"
 #include "tests/unit/compress.hpp"
 #include "tests/unit/make_bzimage.hpp"
 #include "toolchain/image/file.hpp"
-
-#include <exception>
-#include <filesystem>
-#include <iostream>
 
 namespace previrt {
 
@@ -14,8 +11,9 @@ namespace {
 
 constexpr std::size_t kernel_size = 3000;
 
-int main(const std::string& directory) {
-    std::filesystem::create_directories(directory);
+} // namespace
+
+void write_seeds(const std::string& directory) {
     const Buffer data = sample_kernel(kernel_size);
     for (const Sample& sample : every_compression_of(data)) {
         const bool own_trailer =
@@ -25,22 +23,6 @@ int main(const std::string& directory) {
         write_file(name, payload);
         write_file(name + "-bzimage", make_bzimage(payload));
     }
-    return 0;
 }
-
-} // namespace
 
 } // namespace previrt
-
-int main(int argc, char** argv) {
-    if (argc != 2) {
-        std::cerr << "usage: make_bzimage_seeds DIRECTORY\n";
-        return 2;
-    }
-    try {
-        return previrt::main(argv[1]);
-    } catch (const std::exception& error) {
-        std::cerr << "make_bzimage_seeds: " << error.what() << '\n';
-        return 2;
-    }
-}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the seeds of fuzz_elf to the directory given: small valid files with records, code and relocations.
+#include "tests/fuzz/seeds.hpp"
 #include "tests/unit/make_elf.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 
-#include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -88,8 +87,9 @@ ElfFile with_branches(std::uint16_t type, bool functions) {
     return builder.build();
 }
 
-int main(const std::string& directory) {
-    std::filesystem::create_directories(directory);
+} // namespace
+
+void write_seeds(const std::string& directory) {
     write_file(directory + "/linked-records", with_records(ET_EXEC).bytes);
     write_file(directory + "/linked-unsorted", with_unsorted_records().bytes);
     write_file(directory + "/linked-branches", with_branches(ET_EXEC, true).bytes);
@@ -97,22 +97,6 @@ int main(const std::string& directory) {
     write_file(directory + "/object-records", with_records(ET_REL).bytes);
     write_file(directory + "/object-branches", with_branches(ET_REL, true).bytes);
     write_file(directory + "/object-no-functions", with_branches(ET_REL, false).bytes);
-    return 0;
 }
-
-} // namespace
 
 } // namespace previrt
-
-int main(int argc, char** argv) {
-    if (argc != 2) {
-        std::cerr << "usage: make_elf_seeds DIRECTORY\n";
-        return 2;
-    }
-    try {
-        return previrt::main(argv[1]);
-    } catch (const std::exception& error) {
-        std::cerr << "make_elf_seeds: " << error.what() << '\n';
-        return 2;
-    }
-}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "devices/dp83820/descriptor_ring.hpp"
+#include "devices/dp83820/eeprom.hpp"
+#include "devices/dp83820/frame_fifo.hpp"
+#include "devices/dp83820/interrupts.hpp"
+#include "devices/dp83820/management_counters.hpp"
+#include "devices/dp83820/mii.hpp"
+#include "devices/dp83820/phy.hpp"
+#include "devices/dp83820/receive_filter.hpp"
+#include "devices/dp83820/statistics.hpp"
+#include "devices/dp83820/stored_registers.hpp"
+#include "devices/pci/pci_function.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+namespace previrt {
+
+// National Semiconductor DP83820: a network card that masters the bus. Times are nanoseconds that never go
+// back.
+//
+// The VMM: start() once. Registers are read and written when the guest does; that touches no memory of the
+// guest's. Then, as often as it likes to batch, and only while the function masters the bus: transmit() until
+// it is idle, receive() for what has come, serve_receiver() when receive_requested(). interrupt_line() is
+// INTA#, a level; it changes with any of these, and by itself at next_event().
+struct Dp83820 {
+    // Without FCS, with tags.
+    static constexpr std::uint32_t largest_frame = 9216;
+    static constexpr std::uint32_t largest_packet = largest_frame - dp83820::tag_bytes;   // it may get one
+    static constexpr std::uint32_t transmit_room = largest_packet + dp83820::check_bytes; // or with a tag
+    // What one call reads at most, whatever the guest has linked.
+    static constexpr std::uint32_t most_descriptors = 1024;
+
+    // A packet whose descriptors the guest has not all given yet.
+    struct Packet {
+        std::uint32_t bytes = 0;
+        std::uint32_t cmdsts = 0; // of all its descriptors together
+        std::uint32_t extsts = 0;
+        bool too_long = false;
+
+        // Without the FCS that the guest may have put there itself.
+        [[nodiscard]] std::uint32_t frame_bytes() const {
+            const bool has_check = (cmdsts & dp83820::cmdsts_crc) != 0 && bytes >= dp83820::check_bytes;
+            return bytes - (has_check ? dp83820::check_bytes : 0);
+        }
+    };
+
+    dp83820::Interrupts interrupts{};
+    dp83820::Statistics statistics{};
+    dp83820::StoredRegisters stored{};
+    std::uint32_t cfg = 0;
+    std::uint32_t mear = 0;
+    bool memory_test_done = false; // PTSCR.RBIST_DONE
+    dp83820::DescriptorRing transmit_ring{};
+    dp83820::DescriptorRing receive_ring{};
+    dp83820::ReceiveFilter filter{};
+    dp83820::ManagementCounters counters{};
+    dp83820::Eeprom eeprom{};
+    dp83820::Mii mii{};
+    dp83820::Phy phy{};
+    Packet packet{};
+    std::array<std::uint8_t, largest_packet + dp83820::check_bytes> packet_start{}; // packet.bytes of it
+    dp83820::FrameFifo fifo{};
+
+    // On a new one.
+    void start(const dp83820::MacAddress& address, dp83820::Transceiver transceiver);
+
+    // nullopt, false: not modelled, and the VMM must not go on. All accesses are 32 bits wide; `offset` is
+    // that in a BAR, and `function` the card's own.
+    std::optional<std::uint32_t> read(std::uint32_t offset, const PciFunction& function, std::uint64_t now);
+    bool write(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
+
+    // What transmit() came to. Idle: the guest has no more, or the engine was stopped. Consumed: nothing to
+    // send this time, but there may be more.
+    enum class Outcome : std::uint8_t { idle, consumed, frame };
+    struct Transmitted {
+        Outcome outcome;
+        std::span<std::uint8_t>
+            frame; // from the start of the room, with tag, checksums and padding, without FCS
+    };
+    using TransmitRoom = std::span<std::uint8_t, transmit_room>;
+    [[nodiscard]] bool transmit_requested() const { return transmit_ring.engine == dp83820::Engine::active; }
+    // Takes the next frame out of the guest's memory. Its descriptors are the guest's again.
+    Transmitted transmit(const GuestMemory& memory, TransmitRoom room, std::uint64_t now);
+
+    // Trusted: the sender is on this machine, or somebody has verified the checksums already.
+    enum class Checksums : std::uint8_t { unverified, trusted };
+    // False: it is lost, for want of room or because the ring leads out of RAM. A short frame is padded.
+    bool receive(const GuestMemory& memory, dp83820::Frame frame, Checksums checksums, std::uint64_t now);
+    // Whether receive() would have room for so many bytes. While not, a sender that can wait should.
+    [[nodiscard]] bool can_receive(std::uint32_t bytes) const;
+    // The guest has enabled the receiver, or frames are left that wait for nothing.
+    [[nodiscard]] bool receive_requested() const { return receive_ring.requested; }
+    void serve_receiver(const GuestMemory& memory, std::uint64_t now);
+
+    // The cable, at any time.
+    void set_link(bool up, std::uint64_t now);
+    [[nodiscard]] bool link() const;
+
+    [[nodiscard]] bool interrupt_line(std::uint64_t now) const { return interrupts.line(now); }
+    // When it rises, if nothing else happens before.
+    [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const {
+        return interrupts.next_event(now);
+    }
+
+private:
+    enum class Placed : std::uint8_t { whole, partly, lost };
+    // A frame with all that goes into the guest's memory of it.
+    struct Arrival {
+        dp83820::FramePieces pieces{};
+        dp83820::FrameStatus status;
+    };
+
+    void reset(std::uint64_t now);
+    void load_eeprom();
+    [[nodiscard]] bool has_tbi() const { return (cfg & dp83820::cfg_tbi_en) != 0; }
+    [[nodiscard]] bool loops_back() const;
+    [[nodiscard]] std::uint32_t link_status() const;
+    void tell_link_changes(std::uint32_t before, std::uint64_t now);
+    void count(dp83820::Counter counter, std::uint64_t now);
+    [[nodiscard]] dp83820::DescriptorFormat format() const { return dp83820::DescriptorFormat::of(cfg); }
+
+    [[nodiscard]] std::optional<std::uint32_t> read_stored(std::uint32_t offset) const;
+    [[nodiscard]] std::uint32_t read_cr() const;
+    [[nodiscard]] std::uint32_t read_mear() const;
+    [[nodiscard]] std::uint32_t read_tbi(std::uint32_t offset) const;
+    bool write_stored(std::uint32_t offset, std::uint32_t value);
+    void write_cr(std::uint32_t value, std::uint64_t now);
+    bool write_cfg(std::uint32_t value);
+    void write_mear(std::uint32_t value, std::uint64_t now);
+    void write_ptscr(std::uint32_t value);
+    void write_mibc(std::uint32_t value, std::uint64_t now);
+    void write_transmit_pointer(std::uint64_t value);
+
+    void reset_transmitter(std::uint64_t now);
+    void stop_transmitter(dp83820::DescriptorRing::Look why, std::uint64_t now);
+    bool gather(const GuestMemory& memory, const dp83820::Descriptor& descriptor, std::uint8_t* to);
+    dp83820::DescriptorRing::Look take_descriptor(const GuestMemory& memory, std::uint8_t* start, bool& last,
+                                                  std::uint64_t now);
+    Transmitted finish_packet(const GuestMemory& memory, TransmitRoom room, std::uint64_t now);
+    [[nodiscard]] std::span<std::uint8_t> complete(TransmitRoom room) const;
+
+    void reset_receiver(std::uint64_t now);
+    void stop_receiver(dp83820::DescriptorRing::Look why, std::uint64_t now);
+    bool take_in(const GuestMemory& memory, dp83820::Frame frame, Checksums checksums, std::uint64_t now);
+    std::optional<std::uint32_t> inspect(dp83820::Frame frame, Checksums checksums);
+    std::optional<std::uint32_t> judge_length(dp83820::Frame frame, bool tagged, std::uint64_t now);
+    bool store(const GuestMemory& memory, const Arrival& arrival, std::uint64_t now);
+    dp83820::DescriptorRing::Look give_descriptor(const GuestMemory& memory, const Arrival& arrival,
+                                                  std::uint32_t& placed, bool& last, std::uint64_t now);
+    Placed place(const GuestMemory& memory, const Arrival& arrival, std::uint32_t& placed,
+                 std::uint32_t& budget, std::uint64_t now);
+    void look_ahead(const GuestMemory& memory, std::uint64_t now);
+};
+
+static_assert(std::is_trivially_copyable_v<Dp83820>);
+
+} // namespace previrt

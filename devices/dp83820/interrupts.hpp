@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace previrt::dp83820 {
+
+// ISR, IMR, IER and IHR, and when INTx follows from them.
+struct Interrupts {
+    // Between the guest's reading of ISR and the next interrupt: without, Linux never gets out of an
+    // interrupt handler that enables a receiver whose ring is full.
+    std::uint64_t least_pause = 20'000;
+
+    std::uint32_t status = 0; // without HIBINT
+    std::uint32_t mask = 0;
+    bool enabled = false;
+    std::uint32_t holdoff = 0; // IHR
+    bool fast_timer = false;   // CFG.TMRTEST
+    std::uint64_t paused_until = 0;
+    std::uint64_t held_until = 0; // by IHR
+
+    void reset();
+    void raise(std::uint32_t bits, std::uint64_t now);
+    // ISR is clear then.
+    std::uint32_t read_status(std::uint64_t now);
+    void write_mask(std::uint32_t value, std::uint64_t now);
+    void write_enable(std::uint32_t value, std::uint64_t now);
+    void write_holdoff(std::uint32_t value);
+
+    [[nodiscard]] bool line(std::uint64_t now) const { return pending() && now >= opens_at(); }
+    // When the line rises, if it does by itself.
+    [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const;
+
+private:
+    [[nodiscard]] std::uint32_t raw_status() const;
+    [[nodiscard]] bool pending() const { return enabled && (raw_status() & mask) != 0; }
+    [[nodiscard]] std::uint64_t opens_at() const;
+    [[nodiscard]] std::uint64_t holdoff_time() const;
+    void note_first(bool was_pending, std::uint64_t now);
+};
+
+} // namespace previrt::dp83820
