@@ -149,7 +149,7 @@ TEST_F(PacketRings, AReaderThatLiesIsWrittenForWithinTheRing) {
         if (std::uint8_t* const place = writer_.reserve(bytes)) {
             ASSERT_GE(place, ring_->bytes);
             ASSERT_LE(place + bytes, ring_->bytes + sizeof(ring_->bytes));
-            writer_.commit(std::max(bytes, 1U) - random() % std::max(bytes, 1U));
+            writer_.commit(std::max(bytes, 1U) - (random() % std::max(bytes, 1U)));
         }
     }
 }
