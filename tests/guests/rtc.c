@@ -36,7 +36,7 @@ static volatile uint8_t flags, flags_then;
 static void take(struct frame* frame) {
     (void)frame;
     ++interrupts;
-    flags = read_clock(clock_register_c);
+    flags |= read_clock(clock_register_c); /* none where the next period came before the last second read */
     flags_then = read_clock(clock_register_c);
     end_of_interrupt(8);
 }
@@ -121,6 +121,7 @@ static void quiet_clock(void) {
     start_pic();
     unmask_irq(8);
     interrupts = 0;
+    flags = 0;
 }
 
 static void check_interrupts(void) {
