@@ -45,7 +45,7 @@ std::optional<std::uint8_t> take_interrupt() {
     if (!pc.pic.interrupt_requested()) {
         return {};
     }
-    const std::uint8_t vector = pc.pic.acknowledge();
+    const std::uint8_t vector = acknowledge_interrupt();
     ++counters.delivered[vector];
     ++counters.delivered_at_site;
     return vector;

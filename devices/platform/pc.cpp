@@ -258,14 +258,14 @@ void Pc::update_lines() {
     pic.set_line(uart_irq, uart.line());
 }
 
-std::optional<std::uint64_t> Pc::next_event(std::uint64_t now) const {
+std::optional<std::uint64_t> Pc::next_event() const {
     std::optional<std::uint64_t> next = local_apic.next_event();
     const auto add = [&](std::optional<std::uint64_t> event) {
         next = event && (!next || *event < *next) ? event : next;
     };
     if (local_apic.passes_external()) {
-        add(pic.enabled(timer_irq) ? pit.next_edge(now) : std::nullopt);
-        add(pic.enabled(rtc_irq) ? rtc.next_event(now) : std::nullopt);
+        add(pic.enabled(timer_irq) ? pit.next_edge(advanced_to) : std::nullopt);
+        add(pic.enabled(rtc_irq) ? rtc.next_event(advanced_to) : std::nullopt);
     }
     return next;
 }

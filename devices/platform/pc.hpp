@@ -23,7 +23,7 @@ enum class Request : std::uint8_t { none, reset };
 //
 // The VMM: start(), and local_apic.start() if it models the processor too; then advance(now) whenever it
 // looks for interrupts; interrupt_requested() and acknowledge() when they may be delivered; sleeps no longer
-// than until next_event(now). After uart.receive() or uart.take_transmitted() it calls update_lines().
+// than until next_event(). After uart.receive() or uart.take_transmitted() it calls update_lines().
 struct Pc {
     PicPair pic{};
     LocalApic local_apic{};
@@ -66,9 +66,9 @@ struct Pc {
     // After the far side of a device has changed it.
     void update_lines();
 
-    // The first time after `now` at which an interrupt line that is not masked rises by itself. Any write may
-    // change it.
-    [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const;
+    // The first time after `advanced_to` at which an interrupt line that is not masked rises by itself. Any
+    // write may change it.
+    [[nodiscard]] std::optional<std::uint64_t> next_event() const;
 
 private:
     std::optional<std::uint8_t> read_byte(std::uint16_t port, std::uint64_t now);

@@ -38,12 +38,6 @@ private:
     std::size_t length_ = 0;
 };
 
-// Written at every interrupt, they change nothing that time comes to.
-bool changes_times(std::uint64_t physical) {
-    return physical != LocalApic::place + apic_end_of_interrupt &&
-           physical != LocalApic::place + apic_task_priority;
-}
-
 bool is_64_bit_code() {
     Descriptor code{};
     return vcpu.cpl == 0 || (read_descriptor(static_cast<std::uint16_t>(vcpu.cs), code) == Lookup::found &&
@@ -68,7 +62,7 @@ void write_device(std::uint64_t physical, const void* from, std::size_t bytes) {
         stop_guest("an access outside RAM that no device claims, at", physical);
     }
     follow_task_priority();
-    if (changes_times(physical)) {
+    if (physical != LocalApic::place + apic_end_of_interrupt) { // it changes nothing that time comes to
         take_events();
     }
 }

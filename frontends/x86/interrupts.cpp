@@ -16,7 +16,7 @@ bool interrupt_is_due() {
 }
 
 void deliver_due_interrupt() {
-    const std::uint8_t vector = pc.acknowledge();
+    const std::uint8_t vector = acknowledge_interrupt();
     record_event(Event::interrupt, vcpu.registers.rip, vector);
     deliver_interrupt(vector);
 }

@@ -15,8 +15,13 @@ namespace {
 std::optional<std::uint64_t> timer_set_for;
 PanicWatch panic_watch;
 
-void set_timer(std::uint64_t now) {
-    const std::optional<std::uint64_t> next = pc.next_event(now);
+// While an interrupt is requested nothing that time brings matters. And a timer that is due again before the
+// guest's next instruction would keep it from that for ever.
+void set_timer() {
+    if (pc.interrupt_requested()) {
+        return;
+    }
+    const std::optional<std::uint64_t> next = pc.next_event();
     if (next != timer_set_for) {
         timer_set_for = next;
         backend::set_timer(next);
@@ -39,10 +44,16 @@ void take_events() {
         timer_set_for.reset();
     }
     pc.advance(now);
-    set_timer(now);
+    set_timer();
     if (pc.request == Request::reset) {
         end_guest(end_rebooted);
     }
+}
+
+std::uint8_t acknowledge_interrupt() {
+    const std::uint8_t vector = pc.acknowledge();
+    set_timer();
+    return vector;
 }
 
 void flush_console() {

@@ -10,6 +10,8 @@ extern Pc pc;
 
 // Takes what has come from outside since: input, time. Sets the timer for what comes next by itself.
 void take_events();
+// The vector of the interrupt that is requested: it is in service now.
+std::uint8_t acknowledge_interrupt();
 // What the UART has sent goes to the console.
 void flush_console();
 

@@ -55,6 +55,7 @@ void write_deadline(std::uint64_t time_stamp) {
 void write_task_priority(std::uint64_t cr8) {
     vcpu.cr8 = cr8;
     pc.local_apic.task_priority = static_cast<std::uint32_t>(cr8 << class_shift);
+    take_events(); // what was requested may be masked, and time matters again
 }
 
 void follow_task_priority() {

@@ -68,17 +68,20 @@ CASE loop_without_interrupts(void) {
 
 static uint64_t ticks;
 
+/* Quicker than this handler, a timer leaves no time for anything else: it stops the storm itself. */
 static void count_tick(struct frame* frame) {
     (void)frame;
-    ++ticks;
+    if (++ticks == 3000) {
+        mask_irq(0);
+    }
     end_of_interrupt(0);
 }
 
-/* 60 kHz. At 596, the fastest there is, emulated Xen can keep a guest from its next instruction for ever. */
+/* The fastest there is: 596 kHz. */
 CASE interrupt_storm(void) {
     handlers[first_irq_vector] = count_tick;
     quiet_timer();
-    start_periodic(20);
+    start_periodic(2);
     unmask_irq(0);
     enable_interrupts();
     while (*(volatile uint64_t*)&ticks < 3000) {

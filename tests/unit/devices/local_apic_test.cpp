@@ -206,9 +206,9 @@ TEST_F(LocalApicTest, PinPassesThe8259s) {
 
 TEST_F(LocalApicTest, MaskedPinNeedsNoEvents) {
     initialize_pics(0x0001);
-    EXPECT_TRUE(pc.next_event(now));
+    EXPECT_TRUE(pc.next_event());
     write(apic_pin0_vector, masked | deliver_external);
-    EXPECT_FALSE(pc.next_event(now));
+    EXPECT_FALSE(pc.next_event());
 }
 
 TEST_F(LocalApicTest, SwitchedOffItMasksItsVectors) {
@@ -247,7 +247,7 @@ TEST_F(LocalApicTest, OneShot) {
     write(apic_timer_vector, vector);
     write(apic_divide, divide_by_1);
     write(apic_initial_count, 1000);
-    EXPECT_EQ(pc.next_event(now), now + 1000);
+    EXPECT_EQ(pc.next_event(), now + 1000);
     now += 400;
     EXPECT_EQ(read(apic_current_count), 600U);
     now += 599;
@@ -256,10 +256,10 @@ TEST_F(LocalApicTest, OneShot) {
     EXPECT_EQ(take(), vector);
     EXPECT_EQ(read(apic_current_count), 0U);
     EXPECT_EQ(read(apic_initial_count), 1000U);
-    EXPECT_EQ(pc.next_event(now), std::nullopt);
+    EXPECT_EQ(pc.next_event(), std::nullopt);
     write(apic_initial_count, 1000);
     write(apic_initial_count, 0);
-    EXPECT_EQ(pc.next_event(now), std::nullopt);
+    EXPECT_EQ(pc.next_event(), std::nullopt);
 }
 
 TEST_F(LocalApicTest, Dividers) {
@@ -269,13 +269,13 @@ TEST_F(LocalApicTest, Dividers) {
     for (const auto& [value, by] : dividers) {
         write(apic_divide, value);
         write(apic_initial_count, 100);
-        EXPECT_EQ(pc.next_event(now), now + (std::uint64_t{100} * by));
+        EXPECT_EQ(pc.next_event(), now + (std::uint64_t{100} * by));
         now += std::uint64_t{40} * by;
         EXPECT_EQ(read(apic_current_count), 60U);
     }
     write(apic_divide, 0); // what is left, is left
     EXPECT_EQ(read(apic_current_count), 60U);
-    EXPECT_EQ(pc.next_event(now), now + 120);
+    EXPECT_EQ(pc.next_event(), now + 120);
 }
 
 TEST_F(LocalApicTest, Periodic) {
@@ -284,7 +284,7 @@ TEST_F(LocalApicTest, Periodic) {
     write(apic_initial_count, 1000);
     const std::uint64_t start = now;
     for (unsigned i = 1; i < 10; ++i) {
-        EXPECT_EQ(pc.next_event(now), start + (std::uint64_t{1000} * i));
+        EXPECT_EQ(pc.next_event(), start + (std::uint64_t{1000} * i));
         now = start + (std::uint64_t{1000} * i);
         EXPECT_EQ(take(), vector);
         EXPECT_EQ(read(apic_current_count), 1000U);
@@ -294,14 +294,14 @@ TEST_F(LocalApicTest, Periodic) {
     EXPECT_EQ(take(), vector);
     end();
     EXPECT_EQ(take(), std::nullopt);
-    EXPECT_EQ(pc.next_event(now), start + 22'000);
+    EXPECT_EQ(pc.next_event(), start + 22'000);
 }
 
 TEST_F(LocalApicTest, MaskedTimerIsLost) {
     write(apic_timer_vector, local_vector_masked | vector);
     write(apic_divide, divide_by_1);
     write(apic_initial_count, 1000);
-    EXPECT_EQ(pc.next_event(now), std::nullopt);
+    EXPECT_EQ(pc.next_event(), std::nullopt);
     now += 2000;
     EXPECT_EQ(take(), std::nullopt);
     write(apic_timer_vector, vector);
@@ -315,10 +315,10 @@ TEST_F(LocalApicTest, Deadline) {
     write(apic_timer_vector, by_deadline | vector);
     write(apic_initial_count, 1000);
     EXPECT_EQ(read(apic_initial_count), 0U);
-    EXPECT_EQ(pc.next_event(now), std::nullopt);
+    EXPECT_EQ(pc.next_event(), std::nullopt);
     apic.write_deadline(77, now + 10);
     EXPECT_EQ(apic.deadline(), 77U);
-    EXPECT_EQ(pc.next_event(now), now + 10);
+    EXPECT_EQ(pc.next_event(), now + 10);
     EXPECT_EQ(read(apic_current_count), 0U);
     now += 9;
     EXPECT_EQ(take(), std::nullopt);
@@ -419,7 +419,7 @@ TEST_F(LocalApicTest, StateIsItsBytes) {
     write(apic_initial_count, 1000);
     const auto copy = std::make_unique<Pc>();
     std::memcpy(copy.get(), &pc, sizeof(Pc));
-    EXPECT_EQ(copy->next_event(now), pc.next_event(now));
+    EXPECT_EQ(copy->next_event(), pc.next_event());
     copy->advance(now + second);
     pc.advance(now + second);
     EXPECT_EQ(copy->acknowledge(), pc.acknowledge());

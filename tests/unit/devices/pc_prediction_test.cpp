@@ -73,7 +73,7 @@ TEST_F(Prediction, PeriodicTimer) {
         set_timer(mode, 4773);
         take_interrupt();
         for (unsigned tick = 0; tick < 20; ++tick) {
-            const std::uint64_t event = pc.next_event(now).value();
+            const std::uint64_t event = pc.next_event().value();
             EXPECT_EQ(predict_time(event - 1), std::nullopt);
             EXPECT_EQ(predict_time(event), timer_vector);
             predict_time(event + second);
@@ -88,7 +88,7 @@ TEST_F(Prediction, SquareWaveTakesItsRequestBack) {
     initialize_pics(0x0001);
     set_timer(3, 0x1000);
     take_interrupt();
-    const std::uint64_t event = pc.next_event(now).value();
+    const std::uint64_t event = pc.next_event().value();
     EXPECT_EQ(predict_time(event + Pit8254::Clock::time_of(0x700).value()), timer_vector);
     EXPECT_EQ(predict_time(event + Pit8254::Clock::time_of(0x900).value()), std::nullopt);
 }
@@ -98,7 +98,7 @@ TEST_F(Prediction, OneShotTimer) {
         initialize_pics(0x0001);
         set_timer(mode, 1193);
         take_interrupt();
-        const std::uint64_t event = pc.next_event(now).value();
+        const std::uint64_t event = pc.next_event().value();
         EXPECT_EQ(predict_time(event - 1), std::nullopt);
         EXPECT_EQ(predict_time(event), timer_vector);
         EXPECT_EQ(predict_time(event + second), timer_vector);
@@ -116,7 +116,7 @@ TEST_F(Prediction, AlarmOfTheClock) {
     }
     out(0x70, 0x0b);
     out(0x71, 0x22);
-    const std::uint64_t event = pc.next_event(now).value();
+    const std::uint64_t event = pc.next_event().value();
     EXPECT_GT(event, start_time + (2 * second));
     EXPECT_EQ(predict_time(event - 1), std::nullopt);
     EXPECT_EQ(predict_time(event), slave_vector);
@@ -152,7 +152,7 @@ TEST_F(Prediction, AnInterruptInServiceKeepsLowerOnesAway) {
     set_timer(2, 4773);
     take_interrupt();
     enable_receiver();
-    const std::uint64_t event = pc.next_event(now).value();
+    const std::uint64_t event = pc.next_event().value();
     EXPECT_EQ(predict_input(), timer_vector + 4);
 
     now = event;
@@ -202,7 +202,7 @@ TEST_F(Prediction, OfThePastIsThePresent) {
     initialize_pics(0x0001);
     set_timer(3, 0x1000);
     take_interrupt();
-    now = pc.next_event(now).value() + Pit8254::Clock::time_of(0x900).value();
+    now = pc.next_event().value() + Pit8254::Clock::time_of(0x900).value();
     pc.advance(now);
     for (const std::uint64_t when : {now, now - Pit8254::Clock::time_of(0x700).value(), std::uint64_t{0}}) {
         EXPECT_EQ(predict_time(when), std::nullopt) << when;
@@ -241,7 +241,7 @@ TEST_P(AnyState, IsPredicted) {
         predict_input(static_cast<std::uint8_t>(random()));
         predict_time(now + (random() % second));
         predict_time(now - (random() % now));
-        predict_time(pc.next_event(now).value_or(now + (random() % 5000)));
+        predict_time(pc.next_event().value_or(now + (random() % 5000)));
         ASSERT_FALSE(HasFailure()) << step;
         now += is(8) ? random() % (second * 10) : random() % 5000;
         if (is(2)) {

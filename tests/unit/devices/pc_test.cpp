@@ -14,7 +14,7 @@ namespace previrt {
 namespace {
 
 TEST_F(Platform, IsSilentAsFirmwareLeavesIt) {
-    EXPECT_FALSE(pc.next_event(now).has_value());
+    EXPECT_FALSE(pc.next_event().has_value());
     now += 100 * second;
     EXPECT_EQ(take_interrupt(), std::nullopt);
     EXPECT_EQ(pc.request, Request::none);
@@ -80,7 +80,7 @@ TEST_F(Platform, OneShotTimerOfLinux) {
     initialize_pics(0x0001);
     out(0x43, 0x38);
     take_interrupt();
-    EXPECT_FALSE(pc.next_event(now).has_value());
+    EXPECT_FALSE(pc.next_event().has_value());
     for (const std::uint32_t ticks : {0xfU, 1193U, 0x7fffU}) {
         out(0x40, ticks & 0xffU);
         out(0x40, ticks >> 8U);
@@ -88,7 +88,7 @@ TEST_F(Platform, OneShotTimerOfLinux) {
         sleep();
         EXPECT_EQ(Pit8254::Clock::cycles(now) - Pit8254::Clock::cycles(armed), ticks + 2);
         EXPECT_EQ(take_interrupt(), timer_vector);
-        EXPECT_FALSE(pc.next_event(now).has_value());
+        EXPECT_FALSE(pc.next_event().has_value());
     }
 }
 
@@ -102,7 +102,7 @@ TEST_F(Platform, AShutDownTimerStaysSilent) {
         out(port, value);
     }
     EXPECT_EQ(take_interrupt(), std::nullopt);
-    EXPECT_FALSE(pc.next_event(now).has_value());
+    EXPECT_FALSE(pc.next_event().has_value());
 }
 
 TEST_F(Platform, AMaskedTimerWakesNobodyAndIsNotForgotten) {
@@ -110,7 +110,7 @@ TEST_F(Platform, AMaskedTimerWakesNobodyAndIsNotForgotten) {
     out(0x43, 0x30);
     out(0x40, 100);
     out(0x40, 0);
-    EXPECT_FALSE(pc.next_event(now).has_value());
+    EXPECT_FALSE(pc.next_event().has_value());
     now += second;
     out(0x21, 0xfe);
     EXPECT_EQ(take_interrupt(), timer_vector);
@@ -360,7 +360,7 @@ TEST_F(Platform, ACopyGoesOnAlike) {
     take_interrupt();
     const auto copy = std::make_unique<Pc>();
     std::memcpy(copy.get(), &pc, sizeof(Pc));
-    EXPECT_EQ(copy->next_event(now), pc.next_event(now));
+    EXPECT_EQ(copy->next_event(), pc.next_event());
     now += second;
     pc.advance(now);
     copy->advance(now);
@@ -397,7 +397,7 @@ TEST_P(AnyGuest, FindsAPlatformThatHolds) {
             pc.pic.acknowledge();
         } else {
             pc.advance(now);
-            const std::optional<std::uint64_t> event = pc.next_event(now);
+            const std::optional<std::uint64_t> event = pc.next_event();
             if (event) {
                 ASSERT_GT(*event, now);
                 const bool by_timer = pc.pic.enabled(Pc::timer_irq) && pc.pit.next_edge(now) == event;

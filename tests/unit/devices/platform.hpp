@@ -60,7 +60,7 @@ protected:
     }
 
     void sleep() {
-        const std::optional<std::uint64_t> event = pc.next_event(now);
+        const std::optional<std::uint64_t> event = pc.next_event();
         ASSERT_TRUE(event.has_value());
         ASSERT_GT(*event, now);
         now = *event;
