@@ -101,8 +101,6 @@ void idle() {
               {.first = address_of(&pending), .fourth = timer_when == never ? 0 : address_of(&time)});
     if (timer_when <= now()) {
         timer_when = never; // it has come: who sleeps again waits for another
-    } else {
-        follow_timer();
     }
     __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
 }
@@ -111,7 +109,11 @@ bool take_events() {
     if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == 0) {
         return false;
     }
-    __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
+    const std::uint32_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
+    // The host's timer goes by another clock: it can have come too early. And who sleeps has stopped it.
+    if ((came & event_pending) != 0 && timer_when != never && timer_when > now()) {
+        set_own_timer(timer_when);
+    }
     return true;
 }
 

@@ -24,7 +24,7 @@ public:
     [[nodiscard]] virtual bool interrupt_requested() const = 0;
     // INTA: the vector.
     virtual std::uint8_t acknowledge() = 0;
-    // When to look again, at the latest.
+    // When to look again, at the latest. `now`: of the last look.
     [[nodiscard]] virtual std::uint64_t deadline(std::uint64_t now) const = 0;
 };
 

@@ -34,8 +34,8 @@ std::uint8_t OwnDevices::acknowledge() {
     return pc_.pic.acknowledge();
 }
 
-std::uint64_t OwnDevices::deadline(std::uint64_t now) const {
-    return pc_.next_event(now).value_or(kvm_privileged::never);
+std::uint64_t OwnDevices::deadline(std::uint64_t /*now*/) const {
+    return pc_.next_event().value_or(kvm_privileged::never);
 }
 
 std::optional<std::uint32_t> OwnDevices::read(std::uint16_t port, unsigned width, std::uint64_t now) {

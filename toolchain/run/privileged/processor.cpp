@@ -67,8 +67,9 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
         own_devices_.start(epoch_seconds_, guest_memory_, clock_.now());
         bool lives = questions_.load();
         while (lives && !stopped_) {
-            prepare_interrupt();
-            set_alarm();
+            const std::uint64_t now = clock_.now();
+            prepare_interrupt(now);
+            set_alarm(now);
             if (processor_.run()) {
                 lives = judge_exit();
             }
@@ -82,8 +83,8 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
     }
 }
 
-void PrivilegedProcessor::prepare_interrupt() {
-    devices().look(clock_.now());
+void PrivilegedProcessor::prepare_interrupt(std::uint64_t now) {
+    devices().look(now);
     kvm_run& exit = processor_.exit();
     const bool requested = devices().interrupt_requested();
     const bool ready = exit.ready_for_interrupt_injection != 0;
@@ -94,13 +95,14 @@ void PrivilegedProcessor::prepare_interrupt() {
     parts_.mailbox.waits_for_window = exit.request_interrupt_window;
 }
 
-void PrivilegedProcessor::set_alarm() {
-    const std::uint64_t now = clock_.now();
+void PrivilegedProcessor::set_alarm(std::uint64_t now) {
     if (parts_.mailbox.output_deadline <= now) {
         call_reader();
     }
     const std::uint64_t deadline = std::min(devices().deadline(now), parts_.mailbox.output_deadline);
-    if (deadline == parts_.mailbox.timer && deadline > now) {
+    // The alarm goes by another clock than the guest: it can have rung too early.
+    const bool may_have_rung = processor_.signal_came();
+    if (deadline == parts_.mailbox.timer && deadline > now && !may_have_rung) {
         return; // it is set so
     }
     alarm_->set(deadline == never ? std::nullopt
@@ -118,11 +120,12 @@ void PrivilegedProcessor::call_reader() {
 void PrivilegedProcessor::halt() {
     call_reader();
     while (!stopped_) {
-        devices().look(clock_.now());
+        const std::uint64_t now = clock_.now();
+        devices().look(now);
         if (devices().interrupt_requested()) {
             return;
         }
-        set_alarm();
+        set_alarm(now);
         processor_.wait();
     }
 }

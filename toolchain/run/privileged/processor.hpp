@@ -56,8 +56,8 @@ public:
 
 private:
     [[nodiscard]] Devices& devices();
-    void prepare_interrupt();
-    void set_alarm();
+    void prepare_interrupt(std::uint64_t now);
+    void set_alarm(std::uint64_t now);
     void call_reader();
     void halt();
     [[nodiscard]] bool judge_exit();

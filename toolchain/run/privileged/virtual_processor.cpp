@@ -32,14 +32,16 @@ bool VirtualProcessor::run() {
     return false;
 }
 
-void VirtualProcessor::take_signals() const {
+void VirtualProcessor::take_signals() {
+    signal_came_ = true;
     const timespec at_once{};
     while (sigtimedwait(&signals_, nullptr, &at_once) > 0) {
     }
 }
 
-void VirtualProcessor::wait() const {
+void VirtualProcessor::wait() {
     sigwaitinfo(&signals_, nullptr);
+    signal_came_ = true;
 }
 
 void VirtualProcessor::finish_instruction() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace previrt {
 
@@ -24,7 +25,9 @@ public:
     // In run() and wait() alone `signal` arrives; elsewhere the calling thread holds it back.
     void let_signal_in(int signal);
     // For the signal.
-    void wait() const;
+    void wait();
+    // Whether one has come since the last question.
+    [[nodiscard]] bool signal_came() { return std::exchange(signal_came_, false); }
 
     [[nodiscard]] kvm_run& exit() const { return *reinterpret_cast<kvm_run*>(shared_.bytes().data()); }
     // Of a port's access: one element after the other.
@@ -41,11 +44,12 @@ public:
     [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
 
 private:
-    void take_signals() const;
+    void take_signals();
 
     Descriptor processor_;
     Mapping shared_; // struct kvm_run
     sigset_t signals_{};
+    bool signal_came_ = false;
 };
 
 } // namespace previrt
