@@ -23,6 +23,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -354,6 +355,8 @@ int main(int argc, char** argv) {
         return previrt::main(argc, argv);
     } catch (const previrt::InputError& error) {
         std::cerr << "previrt: " << error.what() << '\n';
+    } catch (const std::bad_alloc&) {
+        std::cerr << "previrt: this machine has not the memory for it\n";
     } catch (const std::exception& error) {
         std::cerr << "previrt: internal error: " << error.what() << '\n';
     }

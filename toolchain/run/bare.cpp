@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/bare.hpp"
 
+#include "toolchain/host/digest.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/command_line.hpp"
 #include "toolchain/run/machine.hpp"
@@ -33,6 +34,7 @@ MachineOptions machine_for(const RunOptions& options) {
 } // namespace
 
 RunStatus run_bare(const RunOptions& options) {
+    options.announce(sha256_of_file(options.kernel));
     const MachineEnd end = run_machine(options, machine_for(options), nullptr);
     if (const std::optional<RunStatus> status = judge_guest(options, end)) {
         return *status;

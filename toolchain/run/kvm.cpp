@@ -53,6 +53,15 @@ RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
     return run_machine(machine, options);
 }
 
+std::vector<std::uint8_t> make_package(const RunOptions& options) {
+    const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    options.announce(kernel.sha256);
+    return make_guest_package(kernel, {.initrd = options.initrd,
+                                       .append = options.append,
+                                       .memory = options.memory,
+                                       .print_counters = !options.stats.empty()});
+}
+
 } // namespace
 
 PlaceFinding probe_kvm() {
@@ -77,11 +86,7 @@ PlaceFinding probe_kvm() {
 RunStatus run_kvm(const RunOptions& options) {
     const Descriptor kvm = open_kvm();
     const KvmMode mode = find_kvm_mode(kvm);
-    const std::vector<std::uint8_t> package = make_guest_package(
-        load_guest_kernel(options.kernel, options.memory), {.initrd = options.initrd,
-                                                            .append = options.append,
-                                                            .memory = options.memory,
-                                                            .print_counters = !options.stats.empty()});
+    const std::vector<std::uint8_t> package = make_package(options);
     if (options.verbose) {
         std::cerr << "previrt: KVM: " << describe(mode) << '\n';
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/nested_kvm.hpp"
 
+#include "toolchain/host/digest.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
@@ -81,6 +82,7 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
 
 RunStatus run_nested_kvm(const RunOptions& options) {
     load_kernel_file(options.kernel); // before anything is downloaded for it
+    options.announce(sha256_of_file(options.kernel));
     const TemporaryDirectory directory;
     read_qemu_version(); // or there is nothing to download for
     const NestedHost host = prepare_nested_host();

@@ -38,6 +38,7 @@ struct PreparedGuest {
 PreparedGuest prepare(const RunOptions& options) {
     const ProcessClock measured;
     GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    options.announce(kernel.sha256);
     slide_guest_kernel(kernel, process::kernel_address);
     const monitored::ClockStart clock = measured.read();
     return {.clock = clock,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "backends/kvm/handover.hpp"
+#include "backends/monitored/console_ring.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/run.hpp"
 
-#include "toolchain/host/digest.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
@@ -168,12 +167,15 @@ std::string automatic_place() {
 RunStatus run_guest(const RunOptions& options) {
     const Place& place = place_of(options);
     check(options, place);
+    RunOptions announcing = options;
     if (options.watch_console) {
-        std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256_of_file(options.kernel) << ") on "
-                  << place.name << ": " << place.description
-                  << (isatty(STDIN_FILENO) != 0 ? "; Ctrl-] ends it" : "") << '\n';
+        announcing.announce = [&](const std::string& sha256) {
+            std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256 << ") on " << place.name
+                      << ": " << place.description << (isatty(STDIN_FILENO) != 0 ? "; Ctrl-] ends it" : "")
+                      << '\n';
+        };
     }
-    return place.run(options);
+    return place.run(announcing);
 }
 
 } // namespace previrt

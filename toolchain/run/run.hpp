@@ -26,6 +26,8 @@ struct RunOptions {
     bool deterministic = false;       // count instructions instead of time: the same run twice is identical
     bool watch_console = true;        // standard input and output are the console; else it goes to `console`
     std::function<void(std::string_view)> console;
+    // Told when the kernel has been read and is good, before anything is started.
+    std::function<void(const std::string& sha256)> announce = [](const std::string&) {};
 };
 
 enum RunStatus : std::uint8_t {

@@ -17,13 +17,15 @@ namespace previrt {
 namespace {
 
 PackedGuest pack(const RunOptions& options, const std::string& directory) {
-    return pack_for_xen({.kernel = options.kernel,
-                         .initrd = options.initrd,
-                         .append = options.append,
-                         .memory = options.memory,
-                         .output = directory,
-                         .vmm = {},
-                         .print_counters = !options.stats.empty()});
+    PackedGuest packed = pack_for_xen({.kernel = options.kernel,
+                                       .initrd = options.initrd,
+                                       .append = options.append,
+                                       .memory = options.memory,
+                                       .output = directory,
+                                       .vmm = {},
+                                       .print_counters = !options.stats.empty()});
+    options.announce(packed.kernel_sha256);
+    return packed;
 }
 
 } // namespace
