@@ -5,6 +5,7 @@
 #include "backends/kvm/domain.hpp"
 #include "backends/kvm/segments.hpp"
 #include "backends/native/quick_system_calls.hpp"
+#include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/segments.hpp"
 #include "backends/kvm/domain.hpp"
+#include "backends/native/segment_bases.hpp"
 #include "frontends/x86/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
-#include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt::kvm {
@@ -12,8 +12,6 @@ namespace previrt::kvm {
 extern "C" {
 [[gnu::section(".shared.tables")]] std::uint64_t global_table[global_entries + own_entries];
 [[gnu::section(".shared.tables")]] std::uint64_t local_table[local_entries];
-std::uint64_t user_gs_base; // while the kernel runs
-std::uint64_t kernel_gs_base;
 }
 
 namespace {
@@ -25,12 +23,6 @@ constexpr std::uint64_t level_0_code = 0x00af9b000000ffff;
 
 unsigned global_written;
 unsigned local_written;
-
-std::uint64_t debug_registers[8];
-
-void write_active_gs_base(std::uint64_t base) {
-    asm volatile("wrgsbase %0" : : "r"(base));
-}
 
 } // namespace
 
@@ -51,16 +43,16 @@ bool is_long_code(std::uint16_t selector) {
     return index < global_entries && (global_table[index] & long_mode) != 0;
 }
 
-void enter_kernel_bases() {
-    user_gs_base = processor::read_gs_base();
-    write_active_gs_base(kernel_gs_base);
-}
-
-void leave_kernel_bases() {
-    write_active_gs_base(user_gs_base);
-}
-
 } // namespace previrt::kvm
+
+namespace previrt {
+
+// Selectors that the descriptor tables do not hold never come here: the front-end has looked.
+std::uint16_t selector_to_load(std::uint16_t selector) {
+    return selector;
+}
+
+} // namespace previrt
 
 namespace previrt::backend {
 
@@ -96,41 +88,6 @@ void load_local_table(std::uint64_t /*base*/, unsigned entries) {
     local_written = entries < local_written ? entries : local_written;
 }
 
-// Selectors that the descriptor tables do not hold never come here: the front-end has looked.
-void load_segment(unsigned segment, std::uint16_t selector) {
-    write_segment(segment, selector);
-    if (segment == segment_gs) {
-        kernel_gs_base = processor::read_gs_base();
-    }
-}
-
-void load_user_gs(std::uint16_t selector) {
-    write_segment(segment_gs, selector);
-    user_gs_base = processor::read_gs_base();
-    write_active_gs_base(kernel_gs_base);
-}
-
-std::uint64_t read_fs_base() {
-    return processor::read_fs_base();
-}
-
-void write_fs_base(std::uint64_t base) {
-    asm volatile("wrfsbase %0" : : "r"(base));
-}
-
-std::uint64_t read_gs_base(bool user) {
-    return user ? user_gs_base : kernel_gs_base;
-}
-
-void write_gs_base(bool user, std::uint64_t base) {
-    if (user) {
-        user_gs_base = base;
-    } else {
-        kernel_gs_base = base;
-        write_active_gs_base(base);
-    }
-}
-
 void set_task_switched(bool set) {
     constexpr std::uint64_t base = cr0_pg | cr0_am | cr0_wp | cr0_ne | cr0_et | cr0_mp | cr0_pe;
     ++counters.hypercalls[call_write_cr0];
@@ -142,27 +99,6 @@ void set_extensions(std::uint64_t cr4) {
     constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
     ++counters.hypercalls[call_write_cr4];
     call_level_0(level_0_write_cr4, base | (cr4 & cr4_tsd));
-}
-
-// KVM's software processor has them and never compares: what it reports is a single step.
-void write_debug_register(unsigned number, std::uint64_t value) {
-    debug_registers[number & 7U] = value;
-}
-
-std::uint64_t read_debug_register(unsigned number) {
-    constexpr std::uint64_t single_step = 1U << 14U;
-    return debug_registers[number & 7U] | (number == 6 ? single_step : 0);
-}
-
-// The host has enabled what its processor has; user mode and the kernel see that by themselves.
-void write_xcr0(std::uint64_t /*value*/) {}
-
-CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
-    CpuidLeaf answer{};
-    asm volatile("cpuid"
-                 : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
-                 : "a"(leaf), "c"(subleaf));
-    return answer;
 }
 
 } // namespace previrt::backend

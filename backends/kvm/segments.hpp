@@ -16,8 +16,4 @@ constexpr std::uint16_t selector_level_0 = global_entries * 8;
 
 bool is_long_code(std::uint16_t selector);
 
-// The real GS base changes with the guest's mode.
-void enter_kernel_bases();
-void leave_kernel_bases();
-
 } // namespace previrt::kvm

@@ -3,6 +3,7 @@
 #include "frontends/x86/entries.hpp"
 
 #include "backends/native/quick_system_calls.hpp"
+#include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame.hpp"

@@ -9,10 +9,6 @@ namespace previrt::process {
 constexpr std::uint16_t selector_user_data = 0x2b;
 constexpr std::uint16_t selector_user_code = 0x33;
 
-// The real GS base changes with the guest's mode.
-void enter_kernel_bases();
-void leave_kernel_bases();
-
 // What a host process has for itself, and the next one needs.
 struct SegmentState {
     std::uint16_t selectors[6];

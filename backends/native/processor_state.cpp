@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a level 3 sees of the processor, and cannot change.
+#include "inplace-vmm/backend.hpp"
+
+namespace previrt::backend {
+
+namespace {
+
+std::uint64_t debug_registers[8];
+
+} // namespace
+
+// They hold what was written and never compare: what comes as a debug exception is a single step.
+void write_debug_register(unsigned number, std::uint64_t value) {
+    debug_registers[number & 7U] = value;
+}
+
+std::uint64_t read_debug_register(unsigned number) {
+    constexpr std::uint64_t single_step = 1U << 14U;
+    return debug_registers[number & 7U] | (number == 6 ? single_step : 0);
+}
+
+// The host has enabled what its processor has; user mode and the kernel see that by themselves.
+void write_xcr0(std::uint64_t /*value*/) {}
+
+CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+    CpuidLeaf answer{};
+    asm volatile("cpuid"
+                 : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
+                 : "a"(leaf), "c"(subleaf));
+    return answer;
+}
+
+} // namespace previrt::backend
