@@ -172,9 +172,10 @@ void add_run(CLI::App& app, Action& action) {
         "!--no-rewrite", options->rewrite,
         "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "
         "to see what the in-place VMM saves");
-    command->add_flag("!--no-syscall-rewrite", options->rewrite_system_calls,
-                      "In a process, let every system call of the guest's programs pass the host, and their "
-                      "code be as it was");
+    command->add_flag(
+        "!--no-syscall-rewrite", options->rewrite_system_calls,
+        "In a process and under KVM, let every system call of the guest's programs pass the host, "
+        "and their code be as it was");
     command->add_flag("--verbose", options->verbose,
                       "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")

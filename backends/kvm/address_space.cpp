@@ -2,6 +2,7 @@
 // The shadow tables are KVM's own input: it follows stores to them as a TLB does, at the next invalidation.
 #include "backends/kvm/domain.hpp"
 #include "backends/kvm/stale_entries.hpp"
+#include "backends/kvm/user_calls.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 
@@ -99,6 +100,7 @@ void unpin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
 void load_root(TableNumber kernel, TableNumber user) {
     kernel_root = table_machine_frame(kernel) << page_shift;
     user_root = separates_user_mode() ? table_machine_frame(user) << page_shift : 0;
+    follow_user_call_root(kernel);
     invalidate_all();
 }
 

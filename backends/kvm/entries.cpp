@@ -4,6 +4,7 @@
 
 #include "backends/kvm/domain.hpp"
 #include "backends/kvm/segments.hpp"
+#include "backends/kvm/user_calls.hpp"
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
@@ -112,6 +113,7 @@ void enter() {
     vcpu.events_held = false;
     if (vcpu.cpl == 3) {
         enter_kernel_bases();
+        vcpu.registers.rip = address_seen(vcpu.registers.rip);
     }
 }
 
@@ -153,8 +155,24 @@ bool needs_iret() {
            (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
 }
 
+bool runs_long_user_code() {
+    return vcpu.cpl == 3 && is_long_code(static_cast<std::uint16_t>(vcpu.cs));
+}
+
+// A step through a stub would not get on: the guest's next instruction is still the same. This does it.
+void step_through_user_call() {
+    constexpr std::uint64_t system_call_bytes = 2;
+    const bool is_step = (vcpu.registers.rflags & flag_trap) != 0 && !vcpu.stepping;
+    if (runs_long_user_code() && is_step && is_user_call(vcpu.registers.rip)) {
+        vcpu.registers.rip += system_call_bytes;
+        system_call_taken(false);
+        prepare_return();
+    }
+}
+
 void leave() {
     prepare_return();
+    step_through_user_call();
     quick_system_calls = system_calls_may_be_quick() && entries_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
@@ -171,6 +189,9 @@ void leave() {
     exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
     exit_frame.cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
     exit_frame.ss = vcpu.ss;
+    if (runs_long_user_code()) {
+        vcpu.registers.rip = address_executed(vcpu.registers.rip);
+    }
     exit_needs_iret = needs_iret() ? 1 : 0;
     leave_kernel_bases();
 }
@@ -178,6 +199,11 @@ void leave() {
 bool is_our_own(std::uint64_t address) {
     return trap_in_user_root == 0 && (is_between(address, vmm_text_start, vmm_text_end) ||
                                       is_between(address, shared_start, shared_end));
+}
+
+// Of a site that is a jump now.
+bool is_behind_user_call() {
+    return runs_long_user_code() && address_executed(vcpu.registers.rip) != vcpu.registers.rip;
 }
 
 // `int n` is an invalid opcode to KVM's software processor, whatever the gate says. This makes of it what a
@@ -228,6 +254,10 @@ void exception_entered() {
     }
     enter_from_frame();
     restore_software_interrupt(vector);
+    if (vector == general_protection && is_behind_user_call()) {
+        leave();
+        return;
+    }
     exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), fault_address);
     leave();
 }
@@ -256,6 +286,7 @@ void return_refused() {
 void system_call_entered() {
     enter();
     take_user_flags();
+    note_user_call(vcpu.registers.rip);
     system_call_taken(false);
     leave();
 }

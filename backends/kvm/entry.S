@@ -9,6 +9,7 @@
 //
 // With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the gates
 // then lead to level 0, which changes the root and goes on at level 3.
+#include "backends/kvm/user_call_offsets.h"
 #include "backends/native/registers.h"
 
 #define PENDING pending
@@ -187,6 +188,42 @@ event_entry:
 	system_call general_system_call_entry, system_call_entered
 	system_call system_call_32_entry, system_call_32_entered
 
+// ---- system calls that do not pass KVM: from a stub (user_calls.hpp), as if by `syscall`
+
+// RCX is where the guest goes on.
+	.globl user_call
+user_call:
+	movq %rsp, VCPU(RSP)
+	movq $vmm_stack_top, %rsp
+	pushfq
+	popq %r11
+	cmpq $-1, %rcx
+	je 1f
+	movq VCPU(RSP), %rsp
+	jmp system_call_entry
+1:	call user_call_is_unknown
+	ud2
+
+// Behind a site that leads to a stub, the stub goes on.
+	.macro find_return_target
+	movq %rcx, return_target
+	movl user_call_number, %eax
+	shlq $3, %rax
+	addq user_call_returns, %rax
+	cmpq %rcx, (%rax)
+	jne 3f
+	movl user_call_number, %eax
+	movzbl user_call_comparisons(%rax), %eax
+	addq %rcx, %rax
+	movq %rax, user_call_behind
+	movl user_call_number, %eax
+	shlq $USER_CALL_STUB_SHIFT, %rax
+	addq $(user_call_stubs + USER_CALL_TAIL), %rax
+	movq %rax, return_target
+3:
+	.endm
+
+#define SAMPLES_SYSTEM_CALLS
 #include "backends/native/system_calls.h"
 
 // ---- back to the guest
@@ -463,6 +500,13 @@ interrupts_disabled: .byte 1
 leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
 quick_system_calls: .byte 0
+	.balign 8
+	.globl user_call_number, user_call_behind, user_call_returns, return_target, system_calls_to_sample
+return_target: .quad 0
+user_call_behind: .quad 0 // where the stub goes on to
+user_call_returns: .quad 0 // of the current root, by number of the site
+user_call_number: .long 0
+system_calls_to_sample: .long 1
 
 	.bss
 	.balign 16

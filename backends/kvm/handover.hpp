@@ -47,6 +47,7 @@ struct Handover {
     std::uint64_t vmm_level1;
     monitored::ClockStart clock;
     std::uint64_t isolates_user_mode; // 1: it has page tables of its own, beside the kernel's
+    std::uint64_t rewrites_user_calls;
 };
 
 } // namespace previrt::kvm

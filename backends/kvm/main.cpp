@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/domain.hpp"
+#include "backends/kvm/user_calls.hpp"
 #include "frontends/x86/guest_start.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
@@ -27,6 +28,7 @@ void kvm_start() {
         shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
     start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
+    start_user_calls();
     load_guest(package());
     enter_guest();
 }

@@ -3,7 +3,8 @@
 // registers stay where they are. All else goes the general way, from its start.
 //
 // quick_system_calls says that neither isolation nor the guest's MSRs stand against it, and that nothing is left to
-// do before user mode runs (entries.cpp).
+// do before user mode runs (entries.cpp). find_return_target is the back-end's: RCX is where the guest goes on, RAX is
+// free.
 #define FLAG_IOPL 0x3000
 #define FLAG_IF_BIT 9
 #define FLAG_RF_BIT 16
@@ -18,6 +19,10 @@ system_call_entry:
 	jne general_system_call_entry
 	testl $FLAG_IOPL, VCPU(SYSTEM_FLAGS)
 	jnz general_system_call_entry
+#ifdef SAMPLES_SYSTEM_CALLS
+	decl system_calls_to_sample
+	jz general_system_call_entry
+#endif
 	movb $1, interrupts_disabled
 	btrl $FLAG_RF_BIT, %r11d
 	movq %rax, VCPU(RAX)
@@ -71,17 +76,7 @@ system_return_jump:
 	movq $0, VCPU(KERNEL_SELECTORS)
 	movl $0, VCPU(KERNEL_SELECTORS) + 8
 	incq counters + COUNTERS_USER_RETURNS
-#ifdef USER_CALL_RETURNS
-	// Behind a site that leads to a stub, the stub goes on.
-	movq %rcx, return_target
-	movl user_call_number, %eax
-	cmpq %rcx, USER_CALL_RETURNS(,%rax,8)
-	jne 3f
-	shll $USER_CALL_STUB_SHIFT, %eax
-	addl $USER_CALL_TAILS, %eax
-	movq %rax, return_target
-3:
-#endif
+	find_return_target
 system_return_begin: // an event from here on has come to user mode
 	movb $0, interrupts_disabled
 	cmpb $0, pending
@@ -90,11 +85,7 @@ system_return_begin: // an event from here on has come to user mode
 	popfq
 	movq VCPU(RSP), %rsp
 	movq jump_rax, %rax
-#ifdef USER_CALL_RETURNS
 	jmp *return_target
-#else
-	jmp *%rcx
-#endif
 system_return_end:
 1:	popfq
 	movq VCPU(RSP), %rsp

@@ -121,8 +121,20 @@ void fill_awaited() {
     }
 }
 
+// A step through a stub would not get on: the guest's next instruction is still the same. This does it.
+void step_through_user_call() {
+    constexpr std::uint64_t system_call_bytes = 2;
+    const bool is_step = (vcpu.registers.rflags & flag_trap) != 0 && !vcpu.stepping;
+    if (vcpu.cpl == 3 && is_step && is_user_call(vcpu.registers.rip)) {
+        vcpu.registers.rip += system_call_bytes;
+        system_call_taken(false);
+        prepare_return();
+    }
+}
+
 void leave() {
     prepare_return();
+    step_through_user_call();
     fill_awaited();
     quick_system_calls = system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
@@ -190,7 +202,8 @@ void take_exception() {
         finish_step();
     } else if (taken.vector == page_fault) {
         take_page_fault();
-    } else if (vcpu.cpl == 3 && resolve_user_call(taken.rip)) {
+    } else if (vcpu.cpl == 3 && (taken.vector == invalid_opcode || taken.vector == general_protection) &&
+               resolve_user_call(taken.rip)) {
         return;
     } else {
         exception_taken(taken.vector, taken.error_code, taken.address);

@@ -141,6 +141,18 @@ general_system_call_entry:
 	call system_call_entered
 	jmp leave
 
+// Behind a site that leads to a stub, the stub goes on.
+	.macro find_return_target
+	movq %rcx, return_target
+	movl user_call_number, %eax
+	cmpq %rcx, USER_CALL_RETURNS(,%rax,8)
+	jne 3f
+	shll $USER_CALL_STUB_SHIFT, %eax
+	addl $USER_CALL_TAILS, %eax
+	movq %rax, return_target
+3:
+	.endm
+
 #include "backends/native/system_calls.h"
 
 // ---- back to the guest

@@ -9,6 +9,7 @@
 #include "frontends/x86/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -324,6 +325,11 @@ bool resolve_user_call(std::uint64_t address) {
         }
     }
     return false;
+}
+
+bool is_user_call(std::uint64_t address) {
+    return std::ranges::any_of(std::span(sites, site_count),
+                               [&](const Site& site) { return place_of(site) == address; });
 }
 
 } // namespace previrt::process

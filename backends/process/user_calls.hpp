@@ -39,6 +39,8 @@ void for_each_executed_frame(void (*action)(std::uint64_t frame));
 std::uint64_t address_seen(std::uint64_t address);
 // Where the processor has to be, when the guest is to be there.
 std::uint64_t address_executed(std::uint64_t address);
+// Whether the `syscall` there has become a jump.
+bool is_user_call(std::uint64_t address);
 
 // A stub was reached before it was made, or what follows a site: true, if that is what the fault is.
 bool resolve_user_call(std::uint64_t address);

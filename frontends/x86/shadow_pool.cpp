@@ -41,8 +41,12 @@ void start_pool(ShadowMemory memory) {
     tables = reinterpret_cast<Table*>(memory.bytes);
     frames = reinterpret_cast<Frame*>(tables + backend::table_count());
     for (std::uint64_t frame = 0; frame < frame_count; ++frame) {
-        frames[frame] = {
-            .tables = no_table, .writer = {}, .writers = 0, .let_go = 0, .unsynchronized = false};
+        frames[frame] = {.tables = no_table,
+                         .writer = {},
+                         .writers = 0,
+                         .let_go = 0,
+                         .unsynchronized = false,
+                         .replaced = false};
     }
     free_list = no_table;
     for (TableNumber table = backend::table_count(); table > 0; --table) {

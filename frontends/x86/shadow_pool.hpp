@@ -51,6 +51,7 @@ struct Frame {
     std::uint32_t writers; // how many map it writable
     std::uint32_t let_go;  // in complete_invalidations: when the last of them ceased to
     bool unsynchronized;   // a shadowed frame that the guest may write: its shadow follows at the next flush
+    bool replaced;         // user mode executes a copy of it (shadow_replacements.cpp)
 };
 
 extern Table* tables;

@@ -2,6 +2,7 @@
 #include "frontends/x86/shadow_protection.hpp"
 
 #include "frontends/x86/shadow_entries.hpp"
+#include "frontends/x86/shadow_replacements.hpp"
 #include "frontends/x86/shadow_roots.hpp"
 #include "inplace-vmm/counters.hpp"
 
@@ -49,6 +50,8 @@ void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after) {
         if (old_frame != new_frame && frame.writer == leaf) {
             frame.writer = {};
         }
+    } else if ((before & page_present) != 0) {
+        leave_replacement(leaf, machine_frame_in(before));
     }
     if (new_frame != ~std::uint64_t{0} && (is_writable(after) || is_protected(new_frame))) {
         Frame& frame = frames[new_frame];
@@ -95,6 +98,12 @@ void release_frame(std::uint64_t number) {
 }
 
 void let_write(std::uint64_t number) {
+    if (frames[number].replaced) {
+        end_replacement(number);
+        if (!is_protected(number)) {
+            return;
+        }
+    }
     ++counters.unannotated_writes;
     drop_unused_root(number);
     Frame& frame = frames[number];

@@ -4,11 +4,12 @@
 #include "frontends/x86/shadow_pool.hpp"
 
 // Guest tables that are shadowed are read-only to the guest, so that a store without an annotation is
-// noticed. It is then let through: as a processor's TLB may, the shadow follows at the next flush.
+// noticed. It is then let through: as a processor's TLB may, the shadow follows at the next flush. So are
+// pages of which a copy is executed, until such a store.
 namespace previrt::shadow {
 
 inline bool is_protected(std::uint64_t frame) {
-    return frames[frame].tables != no_table && !frames[frame].unsynchronized;
+    return frames[frame].replaced || (frames[frame].tables != no_table && !frames[frame].unsynchronized);
 }
 
 // A leaf changes from `before` to `after`, entries of the real table.

@@ -83,16 +83,18 @@ void KvmMachine::describe_end(std::ostream& output) const {
     describe_exits(output, processor_->exits(), processor_->read_stats());
 }
 
-void KvmMachine::write_handover() {
+void KvmMachine::write_handover(const RunOptions& options) {
     const KvmTime time = read_kvm_time(processor_->descriptor());
     Handover handover = make_handover(layout_);
     handover.clock = time;
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
+    handover.rewrites_user_calls =
+        options.rewrite_system_calls && user_mode_ == UserMode::with_kernel ? 1 : 0;
     std::memcpy(vmm_memory().subspan(layout_.handover, sizeof handover).data(), &handover, sizeof handover);
 }
 
 MonitoredEnd KvmMachine::run(const RunOptions& options) {
-    write_handover();
+    write_handover(options);
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring(layout_.output), ring(layout_.input),
                                                   [this] { eventfd_write(input_.number(), 1); });
     return run_with_console(options, *console_, events_,

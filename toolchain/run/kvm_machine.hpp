@@ -41,7 +41,7 @@ public:
 private:
     void add_memory();
     void add_doorbells();
-    void write_handover();
+    void write_handover(const RunOptions& options);
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
     [[nodiscard]] monitored::ConsoleRing& ring(const kvm::Part& part) const;
 

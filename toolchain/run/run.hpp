@@ -19,7 +19,7 @@ struct RunOptions {
     std::string net = "none";
     std::string stats;    // a file for the VMM's counters; empty: none
     bool isolate = false; // under KVM: user mode has page tables of its own; elsewhere it always has
-    bool rewrite_system_calls = true; // in a process: those that a program makes often do not pass the host
+    bool rewrite_system_calls = true; // in a process, under KVM: those made often do not pass the host
     bool rewrite = true;              // else the VMM leaves a guest's instructions as they are
     double timeout = 0;               // seconds; 0: none
     bool verbose = false;             // show what the hypervisor says

@@ -72,6 +72,11 @@ std::vector<std::uint64_t> writable_frames();
 
 std::uint32_t published_count();
 
+// Machine frames that stand for the guest's read-only pages, one each.
+std::uint64_t copy_of(std::uint64_t guest_frame);
+// The entries of published tables of level 1 that name one.
+std::vector<std::pair<backend::TableNumber, unsigned>> leaves_of_copies();
+
 constexpr std::uint64_t general_entry = 0xffffffffffe01000;
 constexpr std::uint64_t general_pointer = 0xffffffffffe02000;
 constexpr std::uint64_t cell = 0xffffffffffe03001;

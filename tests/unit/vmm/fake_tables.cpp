@@ -20,6 +20,7 @@ using Entries = std::array<std::uint64_t, entries_per_table>;
 constexpr std::uint64_t ram_at = std::uint64_t{1} << 33U;
 constexpr std::uint64_t pool_at = std::uint64_t{1} << 34U;
 constexpr std::uint64_t vmm_at = std::uint64_t{1} << 35U;
+constexpr std::uint64_t copies_at = std::uint64_t{1} << 36U;
 
 struct PoolTable {
     alignas(4096) Entries copy;
@@ -67,8 +68,18 @@ PoolTable& published_table(TableNumber table, const char* what) {
     return pool[table];
 }
 
+bool is_copy(std::uint64_t frame) {
+    return frame >= copies_at && frame - copies_at < ram.size() / page_bytes;
+}
+
 void check_leaf(std::uint64_t entry) {
     const std::uint64_t frame = machine_frame_in(entry);
+    if (is_copy(frame)) {
+        if ((entry & page_writable) != 0) {
+            throw Misuse("a copy is writable");
+        }
+        return;
+    }
     if (backend::guest_frame_of(frame) >= ram.size() / page_bytes && (frame < vmm_at || frame > vmm_at + 8)) {
         throw Misuse("a leaf names a frame that is not the guest's");
     }
@@ -162,8 +173,9 @@ Translated judge(const Cached& found, std::uint64_t address, Access how) {
     if ((how.write && !found.writable) || (how.fetch && !found.executable)) {
         return {Translation::faulted, 0};
     }
-    return {Translation::done,
-            (backend::guest_frame_of(found.frame) << page_shift) | (address & (page_bytes - 1))};
+    const std::uint64_t frame =
+        is_copy(found.frame) ? found.frame - copies_at : backend::guest_frame_of(found.frame);
+    return {Translation::done, (frame << page_shift) | (address & (page_bytes - 1))};
 }
 
 } // namespace
@@ -218,6 +230,24 @@ std::vector<std::uint64_t> writable_frames() {
         }
     }
     return frames;
+}
+
+std::uint64_t copy_of(std::uint64_t guest_frame) {
+    return copies_at + guest_frame;
+}
+
+std::vector<std::pair<TableNumber, unsigned>> leaves_of_copies() {
+    std::vector<std::pair<TableNumber, unsigned>> leaves;
+    for (TableNumber table = 0; table < pool.size(); ++table) {
+        for (unsigned i = 0; i < entries_per_table; ++i) {
+            const std::uint64_t entry = pool[table].issued[i];
+            if (pool[table].published && pool[table].level == 1 && is_present(entry) &&
+                is_copy(machine_frame_in(entry))) {
+                leaves.emplace_back(table, i);
+            }
+        }
+    }
+    return leaves;
 }
 
 std::uint32_t published_count() {

@@ -3,6 +3,7 @@
 
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/page_table_writes.hpp"
+#include "frontends/x86/shadow_replacements.hpp"
 #include "frontends/x86/shadow_roots.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <set>
+#include <utility>
 
 namespace previrt {
 
@@ -39,6 +42,21 @@ std::vector<std::uint64_t> snapshot() {
     std::vector<std::uint64_t> copy(std::size_t{RandomGuest::table_frames} * entries_per_table);
     std::memcpy(copy.data(), backend::guest_ram(), copy.size() * sizeof(copy[0]));
     return copy;
+}
+
+// What the back-end knows of replacements: it is told of each that ends.
+std::set<std::pair<backend::TableNumber, unsigned>> replaced_leaves;
+std::set<std::uint64_t> replaced_frames;
+std::uint64_t ended_count;
+
+void replacement_left(std::uint64_t /*machine_frame*/, shadow::Leaf leaf) {
+    EXPECT_EQ(replaced_leaves.erase({leaf.table, leaf.index}), 1U);
+}
+
+std::uint64_t replacement_ended(std::uint64_t guest_frame) {
+    ++ended_count;
+    EXPECT_EQ(replaced_frames.erase(guest_frame), 1U);
+    return fake::copy_of(guest_frame);
 }
 
 } // namespace
@@ -97,6 +115,10 @@ RandomGuest::RandomGuest(std::uint32_t seed, Options options) : random_(seed), o
     vcpu.cr0 = cr0_pe | cr0_pg | (options.write_protect ? std::uint64_t{cr0_wp} : 0);
     vcpu.cr4 = cr4_pae;
     vcpu.efer = efer_lme | efer_lma | efer_nxe;
+    replaced_leaves.clear();
+    replaced_frames.clear();
+    ended_count = 0;
+    shadow_start_replacements({.left = replacement_left, .ended = replacement_ended});
     make_direct_map();
     roots_ = {1 * page_bytes, 2 * page_bytes, 3 * page_bytes};
     load_root(roots_[0]);
@@ -244,6 +266,21 @@ void RandomGuest::flush() {
     stale_ = unannotated_ = false;
 }
 
+void RandomGuest::replace_page(std::uint64_t address) {
+    backend::flush_entries();
+    const std::optional<ExecutedPage> page = shadow_executed_page(address);
+    if (page) {
+        shadow_replace(*page, address, fake::copy_of(page->guest_frame));
+        replaced_leaves.emplace(page->leaf.table, page->leaf.index);
+        replaced_frames.insert(page->guest_frame);
+        ++replacements_;
+    }
+}
+
+std::uint64_t RandomGuest::replacements_ended() {
+    return ended_count;
+}
+
 void RandomGuest::use(std::uint64_t address, Access access) {
     const GuestView before = guest_view(address, access);
     const std::vector<std::uint64_t> tables = snapshot();
@@ -312,8 +349,12 @@ void RandomGuest::check() {
             }
         }
     }
+    const auto leaves = fake::leaves_of_copies();
+    ASSERT_EQ((std::set<std::pair<backend::TableNumber, unsigned>>(leaves.begin(), leaves.end())),
+              replaced_leaves);
     for (const std::uint64_t frame : fake::writable_frames()) {
         ASSERT_TRUE(frame < ram_bytes / page_bytes);
+        ASSERT_FALSE(shadow::frames[frame].replaced) << "frame " << frame << " has a copy and may be written";
         ASSERT_FALSE(shadow::frames[frame].tables != shadow::no_table &&
                      !shadow::frames[frame].unsynchronized)
             << "a live table may be written: frame " << frame;
@@ -321,6 +362,13 @@ void RandomGuest::check() {
 }
 
 void RandomGuest::step() {
+    constexpr unsigned tries = 20; // few addresses are mapped, and most of those writable
+    for (unsigned i = 0; options_.replaces_pages && i < tries; ++i) {
+        replace_page(random_address());
+    }
+    if (!replaced_frames.empty() && chance(2)) {
+        use(direct_base + (*replaced_frames.begin() * page_bytes), {.write = true});
+    }
     const unsigned what = below(100);
     if (what < 45) {
         use(random_address(), {.write = chance(40), .user = chance(50), .fetch = false});

@@ -37,6 +37,7 @@ public:
         bool any_level = false; // a table may be used at every level, at several at once
         bool write_protect = true;
         bool toggles = false; // of CR0.WP and EFER.NXE
+        bool replaces_pages = false;
     };
 
     RandomGuest(std::uint32_t seed, Options options);
@@ -50,6 +51,8 @@ public:
 
     [[nodiscard]] std::uint64_t accesses_done() const { return done_; }
     [[nodiscard]] std::uint64_t accesses_refused() const { return refused_; }
+    [[nodiscard]] std::uint64_t replacements() const { return replacements_; }
+    [[nodiscard]] static std::uint64_t replacements_ended();
 
 private:
     std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
@@ -65,6 +68,7 @@ private:
     void write_unannotated(std::uint64_t physical, std::uint64_t entry);
     void clear_table();
     void load_root(std::uint64_t root);
+    void replace_page(std::uint64_t address);
     void use(std::uint64_t address, Access access);
     static void check_address(std::uint64_t address);
 
@@ -75,6 +79,7 @@ private:
     bool unannotated_ = false; // some of them without an annotation
     std::uint64_t done_ = 0;
     std::uint64_t refused_ = 0;
+    std::uint64_t replacements_ = 0;
 };
 
 } // namespace previrt

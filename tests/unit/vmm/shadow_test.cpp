@@ -30,6 +30,10 @@ void run(RandomGuest::Options options, unsigned first_seed = 1) {
         EXPECT_GT(guest.accesses_done(), 50U);
         EXPECT_GT(guest.accesses_refused(), 50U);
         EXPECT_GT(counters.unannotated_writes, 0U);
+        if (options.replaces_pages) {
+            EXPECT_GT(guest.replacements(), 5U);
+            EXPECT_GT(RandomGuest::replacements_ended(), 0U);
+        }
         guest.end();
     }
 }
@@ -56,6 +60,18 @@ TEST(Shadow, FramesAreTablesOfEveryLevel) {
 
 TEST(Shadow, SmallPool) {
     run({.tables = 110});
+}
+
+TEST(Shadow, PagesAreReplaced) {
+    run({.replaces_pages = true});
+}
+
+TEST(Shadow, PagesAreReplacedWithALargeDirectMap) {
+    run({.large_direct_map = true, .replaces_pages = true});
+}
+
+TEST(Shadow, PagesAreReplacedWithLittleRoom) {
+    run({.tables = 110, .toggles = true, .replaces_pages = true});
 }
 
 } // namespace
