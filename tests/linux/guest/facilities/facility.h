@@ -17,6 +17,7 @@ void shared_memory(void);
 void clocks(void);
 void timers(void);
 void files(void);
+void single_steps(void);
 
 /* Names what does not hold and ends the process. */
 #define require(condition) \

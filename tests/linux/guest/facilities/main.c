@@ -18,6 +18,7 @@ static const struct facility {
 	{ "clocks", clocks },
 	{ "timers", timers },
 	{ "files", files },
+	{ "single steps", single_steps },
 };
 
 enum { longest_seconds = 60 };
