@@ -103,15 +103,26 @@ std::uint64_t epoch_seconds() {
     return (std::uint64_t{live.wc_sec_hi} << 32U) | live.wc_sec;
 }
 
+namespace {
+
+std::optional<std::uint64_t> timer_when;
+
+void start_timer() {
+    vcpu_set_singleshot_timer timer_at{};
+    timer_at.timeout_abs_ns = *timer_when;
+    must_succeed(__HYPERVISOR_vcpu_op, "set_singleshot_timer", VCPUOP_set_singleshot_timer, 0,
+                 address_of(&timer_at));
+}
+
+} // namespace
+
 void set_timer(std::optional<std::uint64_t> when) {
+    timer_when = when;
     if (!when) {
         hypercall(__HYPERVISOR_vcpu_op, VCPUOP_stop_singleshot_timer, 0, 0);
         return;
     }
-    vcpu_set_singleshot_timer timer_at{};
-    timer_at.timeout_abs_ns = *when;
-    must_succeed(__HYPERVISOR_vcpu_op, "set_singleshot_timer", VCPUOP_set_singleshot_timer, 0,
-                 address_of(&timer_at));
+    start_timer();
 }
 
 // With events masked: whatever becomes pending ends the wait.
@@ -129,11 +140,18 @@ bool take_events() {
         return false;
     }
     __atomic_store_n(&info.evtchn_upcall_pending, 0, __ATOMIC_SEQ_CST);
+    bool timer_came = false;
     std::uint64_t words = __atomic_exchange_n(&info.evtchn_pending_sel, 0, __ATOMIC_SEQ_CST);
     while (words != 0) {
         const auto word = static_cast<unsigned>(std::countr_zero(words));
         words &= words - 1;
-        __atomic_exchange_n(&xen::shared_info.evtchn_pending[word], 0, __ATOMIC_SEQ_CST);
+        const std::uint64_t ports =
+            __atomic_exchange_n(&xen::shared_info.evtchn_pending[word], 0, __ATOMIC_SEQ_CST);
+        timer_came = timer_came || (timer_port() / 64 == word && (ports >> (timer_port() % 64) & 1U) != 0);
+    }
+    // Xen's clock can be ahead of what it told us last: then the timer has come too early.
+    if (timer_came && timer_when && *timer_when > now()) {
+        start_timer();
     }
     return true;
 }

@@ -49,6 +49,7 @@ bool is_64_bit_code() {
 void read_device(std::uint64_t physical, void* to, std::size_t bytes) {
     const std::optional<std::uint64_t> value =
         pc.read_memory(physical, static_cast<unsigned>(bytes), backend::now());
+    device_was_read();
     if (!value) {
         stop_guest("an access outside RAM that no device claims, at", physical);
     }

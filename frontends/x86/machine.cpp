@@ -13,12 +13,14 @@ Pc pc;
 namespace {
 
 std::optional<std::uint64_t> timer_set_for;
+bool timer_waits; // for the interrupt that is requested
 PanicWatch panic_watch;
 
 // While an interrupt is requested nothing that time brings matters. And a timer that is due again before the
 // guest's next instruction would keep it from that for ever.
 void set_timer() {
-    if (pc.interrupt_requested()) {
+    timer_waits = pc.interrupt_requested();
+    if (timer_waits) {
         return;
     }
     const std::optional<std::uint64_t> next = pc.next_event();
@@ -54,6 +56,12 @@ std::uint8_t acknowledge_interrupt() {
     const std::uint8_t vector = pc.acknowledge();
     set_timer();
     return vector;
+}
+
+void device_was_read() {
+    if (timer_waits) {
+        set_timer(); // a request may have gone with its line
+    }
 }
 
 void flush_console() {

@@ -12,6 +12,8 @@ extern Pc pc;
 void take_events();
 // The vector of the interrupt that is requested: it is in service now.
 std::uint8_t acknowledge_interrupt();
+// A device was read, by which time has passed for all of them.
+void device_was_read();
 // What the UART has sent goes to the console.
 void flush_console();
 

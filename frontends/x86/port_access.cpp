@@ -43,6 +43,7 @@ TimerBus timer_bus;
 std::uint32_t read_port(std::uint16_t port, unsigned width) {
     timer_bus.wait_before(port, true);
     const std::optional<std::uint32_t> value = pc.read(port, width, backend::now());
+    device_was_read();
     if (!value) {
         stop_guest("a read of a port that is not modelled:", port);
     }
