@@ -107,9 +107,9 @@ namespace {
 
 std::optional<std::uint64_t> timer_when;
 
-void start_timer() {
+void start_timer(std::uint64_t when) {
     vcpu_set_singleshot_timer timer_at{};
-    timer_at.timeout_abs_ns = *timer_when;
+    timer_at.timeout_abs_ns = when;
     must_succeed(__HYPERVISOR_vcpu_op, "set_singleshot_timer", VCPUOP_set_singleshot_timer, 0,
                  address_of(&timer_at));
 }
@@ -122,7 +122,7 @@ void set_timer(std::optional<std::uint64_t> when) {
         hypercall(__HYPERVISOR_vcpu_op, VCPUOP_stop_singleshot_timer, 0, 0);
         return;
     }
-    start_timer();
+    start_timer(*when);
 }
 
 // With events masked: whatever becomes pending ends the wait.
@@ -151,7 +151,7 @@ bool take_events() {
     }
     // Xen's clock can be ahead of what it told us last: then the timer has come too early.
     if (timer_came && timer_when && *timer_when > now()) {
-        start_timer();
+        start_timer(*timer_when);
     }
     return true;
 }
