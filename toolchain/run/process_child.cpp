@@ -44,8 +44,10 @@ public:
         drop_privileges();
         move_descriptors();
         const int asked = go == ProcessGo::ask_for_processes ? ask_for_processes() : -1;
+        // Before the limits: where the user has other descriptors on their way, the limit of ours holds for
+        // them.
+        require(say(asked), ProcessStep::monitor);
         set_limits();
-        say(asked);
         if (child_.file < 0) {
             _exit(0);
         }
@@ -60,7 +62,7 @@ private:
     enum Place : std::uint8_t { image_place = 5, monitor_place, first_closed };
 
     // A descriptor goes with it; -1: none.
-    void say(int descriptor = -1) {
+    bool say(int descriptor = -1) {
         iovec bytes{.iov_base = &report_, .iov_len = sizeof report_};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
         msghdr message{};
@@ -75,7 +77,7 @@ private:
             header->cmsg_len = CMSG_LEN(sizeof descriptor);
             std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
         }
-        [[maybe_unused]] const ssize_t sent = sendmsg(monitor_, &message, MSG_NOSIGNAL);
+        return sendmsg(monitor_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof report_);
     }
     [[noreturn]] void fail(ProcessStep step) {
         report_.error = errno;

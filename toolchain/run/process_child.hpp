@@ -24,8 +24,8 @@ enum class ProcessStep : std::uint8_t {
 inline constexpr std::array process_step_names = {"clone",  "its start",   "another user", "an empty root",
                                                   "limits", "descriptors", "privileges",   "exec"};
 
-// Sent when it is about to become the program, and again where it cannot. With it comes where it asks for
-// processes, if it does.
+// Sent when only limits are left to set before it becomes the program, and again where it cannot. With it
+// comes where it asks for processes, if it does.
 struct ProcessChildReport {
     ProcessStep failed;
     bool has_empty_root;

@@ -8,14 +8,18 @@
 #include "tests/unit/standard_streams.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/process_child.hpp"
 
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -28,6 +32,23 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
+}
+
+bool send_descriptor(int socket, int sent) {
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sent)> control{};
+    char byte = 0;
+    iovec bytes{.iov_base = &byte, .iov_len = sizeof byte};
+    msghdr message{};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof sent);
+    std::memcpy(CMSG_DATA(header), &sent, sizeof sent);
+    return sendmsg(socket, &message, 0) == sizeof byte;
 }
 
 class ProcessGuest : public testing::TestWithParam<std::size_t> {
@@ -165,6 +186,25 @@ TEST_P(ProcessGuest, OneThatIsNotRunLeavesNothing) {
     options.memory = 32 * mib;
     machine('s', options).reset();
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+// A descriptor on its way counts against its sender's user, whom many guests share.
+TEST_P(ProcessGuest, StartsWhileAnothersDescriptorIsOnItsWay) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const Descriptor unread(ends[0]);
+    Descriptor sender(ends[1]);
+    const pid_t another = fork();
+    if (another == 0) {
+        const bool is_guests_user = geteuid() != 0 || setresuid(nobody, nobody, nobody) == 0;
+        _exit(is_guests_user && send_descriptor(sender.number(), sender.number()) ? 0 : 1);
+    }
+    sender.close();
+    int status = -1;
+    ASSERT_EQ(waitpid(another, &status, 0), another);
+    ASSERT_EQ(status, 0);
+    run('h');
+    EXPECT_EQ(console(), "hello\n");
 }
 
 // ---- what it has of this machine
