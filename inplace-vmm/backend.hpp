@@ -92,9 +92,9 @@ CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
 std::uint64_t now(); // nanoseconds, monotonic
 // What the time-stamp counter takes for so many of its ticks, in nanoseconds; never less.
 std::uint64_t time_of_ticks(std::uint64_t ticks);
-std::uint64_t epoch_seconds(); // at now() == 0
-void set_timer(std::optional<std::uint64_t> when);
-void idle(); // until an event may have come
+std::uint64_t epoch_seconds();                     // at now() == 0
+void set_timer(std::optional<std::uint64_t> when); // an event comes once now() has reached it, never before
+void idle();                                       // until an event may have come
 // Something asynchronous has come since: clears the note of it.
 bool take_events();
 // Makes the guest come back as soon as it enables interrupts.

@@ -105,6 +105,7 @@ void print_counters() {
     member("spurious_faults") << counters.spurious_faults;
     member("system_calls") << counters.system_calls;
     member("user_returns") << counters.user_returns;
+    member("system_calls_rewritten") << counters.system_calls_rewritten;
     member("shadow_tables_made") << counters.tables_made;
     member("shadow_tables_dropped") << counters.tables_dropped;
     member("shadow_entries_written") << counters.entries_written;

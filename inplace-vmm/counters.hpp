@@ -20,6 +20,7 @@ struct Counters {
     std::uint64_t spurious_faults;
     std::uint64_t system_calls;
     std::uint64_t user_returns;
+    std::uint64_t system_calls_rewritten; // sites of user mode that enter the VMM by themselves
     std::uint64_t tables_made;
     std::uint64_t tables_dropped;
     std::uint64_t entries_written;

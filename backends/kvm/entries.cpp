@@ -8,6 +8,7 @@
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
+#include "backends/native/user_call_sites.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
@@ -159,20 +160,13 @@ bool runs_long_user_code() {
     return vcpu.cpl == 3 && is_long_code(static_cast<std::uint16_t>(vcpu.cs));
 }
 
-// A step through a stub would not get on: the guest's next instruction is still the same. This does it.
-void step_through_user_call() {
-    constexpr std::uint64_t system_call_bytes = 2;
-    const bool is_step = (vcpu.registers.rflags & flag_trap) != 0 && !vcpu.stepping;
-    if (runs_long_user_code() && is_step && is_user_call(vcpu.registers.rip)) {
-        vcpu.registers.rip += system_call_bytes;
-        system_call_taken(false);
-        prepare_return();
-    }
+bool is_long_user_call(std::uint64_t address) {
+    return runs_long_user_code() && is_user_call(address);
 }
 
 void leave() {
     prepare_return();
-    step_through_user_call();
+    step_through_user_call(is_long_user_call);
     quick_system_calls = system_calls_may_be_quick() && entries_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);

@@ -193,15 +193,11 @@ event_entry:
 // RCX is where the guest goes on.
 	.globl user_call
 user_call:
-	movq %rsp, VCPU(RSP)
-	movq $vmm_stack_top, %rsp
-	pushfq
-	popq %r11
+	flags_to_r11
 	cmpq $-1, %rcx
-	je 1f
-	movq VCPU(RSP), %rsp
-	jmp system_call_entry
-1:	call user_call_is_unknown
+	jne system_call_entry
+	movq $vmm_stack_top, %rsp
+	call user_call_is_unknown
 	ud2
 
 // Behind a site that leads to a stub, the stub goes on.

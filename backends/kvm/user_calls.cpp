@@ -3,6 +3,7 @@
 
 #include "backends/kvm/domain.hpp"
 #include "backends/kvm/user_call_offsets.h"
+#include "backends/native/user_call_sites.hpp"
 #include "frontends/x86/shadow_replacements.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -21,7 +22,8 @@ constexpr unsigned most_copies = 64;
 constexpr unsigned most_sites = 256;
 constexpr unsigned most_roots = 64;
 constexpr unsigned stub_bytes = 1U << USER_CALL_STUB_SHIFT;
-constexpr std::uint64_t system_call_bytes = 2;
+static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + 5); // write_stub
+static_assert(USER_CALL_TAIL + 6 + 7 <= stub_bytes);
 constexpr std::uint64_t user_end = std::uint64_t{1} << 47U;
 constexpr std::uint32_t sampled_of = 64;
 
@@ -74,11 +76,6 @@ std::uint8_t user_call_comparisons[most_sites]; // bytes
 
 namespace {
 
-std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes) {
-    std::memcpy(to, &value, bytes);
-    return to + bytes;
-}
-
 template <typename Place>
 std::uint64_t address_of(Place* place) {
     return reinterpret_cast<std::uint64_t>(place);
@@ -97,27 +94,6 @@ void write_stub(unsigned number, std::span<const std::uint8_t> comparison) {
     put(put(to + comparison.size(), 0x2524ff, 3), address_of(&user_call_behind), 4);
     user_call_slots[number] = address_of(stub);
     user_call_comparisons[number] = static_cast<std::uint8_t>(comparison.size());
-}
-
-// By the one SIB byte for it that faults as an opcode.
-void write_site(std::uint8_t* to, unsigned number) {
-    put(put(to, 0xe524ff, 3), address_of(&user_call_slots[number]), 4);
-}
-
-// The comparison of RAX or EAX with a number behind a `syscall`; empty: this is no such place.
-std::span<const std::uint8_t> comparison_at(const std::uint8_t* page, unsigned offset) {
-    const std::span<const std::uint8_t> code(page + offset, page_size - offset);
-    constexpr std::size_t short_form = 5;
-    constexpr std::size_t long_form = 6;
-    if (code.size() < system_call_bytes + short_form || code[0] != 0x0f || code[1] != 0x05) {
-        return {};
-    }
-    const std::span<const std::uint8_t> behind = code.subspan(system_call_bytes);
-    if (behind[0] == 0x3d) {
-        return behind.first(short_form);
-    }
-    const bool is_long = behind.size() >= long_form && behind[0] == 0x48 && behind[1] == 0x3d;
-    return behind.first(is_long ? long_form : 0);
 }
 
 std::uint8_t* guest_page(std::uint64_t frame) {
@@ -199,8 +175,9 @@ bool add_site(unsigned copy, unsigned offset) {
     const unsigned number = site_count++;
     sites[number] = {.copy = copy, .offset = offset};
     std::uint8_t* const page = copies[copy].page;
-    write_stub(number, comparison_at(page, offset));
-    write_site(page + offset, number);
+    write_stub(number, comparison_at({page, page_size}, offset));
+    write_user_call_jump(page + offset, &user_call_slots[number]);
+    ++counters.system_calls_rewritten;
     for (Root& root : all_roots()) {
         set_returns(root, number);
     }
@@ -233,13 +210,13 @@ std::uint64_t replacement_ended(std::uint64_t guest_frame) {
 void rewrite(Root& root, std::uint64_t place, unsigned offset) {
     const auto executed = static_cast<unsigned>(std::ranges::find(root.places, place) - root.places);
     if (executed != most_copies) {
-        if (!comparison_at(copies[executed].page, offset).empty()) {
+        if (!comparison_at({copies[executed].page, page_size}, offset).empty()) {
             add_site(executed, offset);
         }
         return;
     }
     const std::optional<ExecutedPage> page = shadow_executed_page(place);
-    if (!page || comparison_at(guest_page(page->guest_frame), offset).empty()) {
+    if (!page || comparison_at({guest_page(page->guest_frame), page_size}, offset).empty()) {
         return;
     }
     Copy* const copy = find_or_make_copy(page->guest_frame);

@@ -34,6 +34,15 @@
 	movq VCPU(R15), %r15
 	.endm
 
+	// As `syscall` leaves them. The guest's stack may be none.
+	.macro flags_to_r11
+	movq %rsp, VCPU(RSP)
+	movq $vmm_stack_top, %rsp
+	pushfq
+	popq %r11
+	movq VCPU(RSP), %rsp
+	.endm
+
 	// Where the guest's flags still stand in the processor.
 	.macro save_flags_on_own_stack
 	movq $vmm_stack_top, %rsp

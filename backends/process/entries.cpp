@@ -5,6 +5,7 @@
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
+#include "backends/native/user_call_sites.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame.hpp"
 #include "backends/process/host_map.hpp"
@@ -121,20 +122,9 @@ void fill_awaited() {
     }
 }
 
-// A step through a stub would not get on: the guest's next instruction is still the same. This does it.
-void step_through_user_call() {
-    constexpr std::uint64_t system_call_bytes = 2;
-    const bool is_step = (vcpu.registers.rflags & flag_trap) != 0 && !vcpu.stepping;
-    if (vcpu.cpl == 3 && is_step && is_user_call(vcpu.registers.rip)) {
-        vcpu.registers.rip += system_call_bytes;
-        system_call_taken(false);
-        prepare_return();
-    }
-}
-
 void leave() {
     prepare_return();
-    step_through_user_call();
+    step_through_user_call(is_user_call);
     fill_awaited();
     quick_system_calls = system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {

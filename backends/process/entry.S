@@ -123,11 +123,7 @@ signal_return:
 // RCX is where the guest goes on.
 	.globl user_call
 user_call:
-	movq %rsp, VCPU(RSP)
-	movq $vmm_stack_top, %rsp
-	pushfq
-	popq %r11
-	movq VCPU(RSP), %rsp
+	flags_to_r11
 	jmp system_call_entry
 
 general_system_call_entry:

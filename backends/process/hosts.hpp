@@ -31,8 +31,7 @@ enum HostCall : std::uint8_t {
     call_unmap,
     call_protect,
     call_set_timer,
-    call_wait,
-    call_rewrite_user_call
+    call_wait
 };
 
 void start_hosts();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/process/user_calls.hpp"
 
+#include "backends/native/user_call_sites.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame_offsets.h"
 #include "backends/process/host_map.hpp"
@@ -29,7 +30,6 @@ constexpr unsigned most_copies = 64;
 constexpr unsigned most_stubs = 512;
 constexpr unsigned stub_bytes = 64;
 constexpr unsigned stub_tail = 26; // behind what enters the VMM
-constexpr std::uint64_t system_call_bytes = 2;
 
 // A guest's page with sites, and what is executed in its place.
 struct Copy {
@@ -64,11 +64,6 @@ static_assert(stub_bytes == 1U << USER_CALL_STUB_SHIFT);
 
 OwnCalls& own() {
     return *reinterpret_cast<OwnCalls*>(calls_address);
-}
-
-std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes) {
-    std::memcpy(to, &value, bytes);
-    return to + bytes;
 }
 
 std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t target) {
@@ -129,20 +124,6 @@ Copy* find_copy(std::uint64_t frame) {
 
 unsigned number_of(const Copy& copy) {
     return static_cast<unsigned>(&copy - copies);
-}
-
-// How long a comparison of RAX or EAX with a number is that stands here; 0: none does.
-unsigned comparison_bytes(const std::uint8_t* code) {
-    if (code[0] == 0x48 && code[1] == 0x3d) {
-        return 6;
-    }
-    return code[0] == 0x3d ? 5 : 0;
-}
-
-void write_site(const Copy& copy, const Site& site, unsigned number) {
-    // jmp *abs32, by the one SIB byte for that which faults as an opcode
-    std::uint8_t* const to = put(copy.page + site.offset, 0xe524ff, 3);
-    put(to, reinterpret_cast<std::uint64_t>(&own().slots[number]), 4);
 }
 
 bool is_current(const Copy& copy) {
@@ -208,7 +189,7 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     const std::uint64_t address = next - system_call_bytes;
     const auto offset = static_cast<unsigned>(address & (page_size - 1));
     if (handover.rewrites_user_calls == 0 || site_count == most_stubs || address >= user_end ||
-        !is_frequent(address) || offset + system_call_bytes + 6 > page_size) {
+        !is_frequent(address)) {
         return;
     }
     const std::uint64_t entry = entry_in_force(root, address);
@@ -218,8 +199,8 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     }
     const std::uint64_t frame = machine_frame_in(entry);
     const std::uint8_t* const page = page_of_frame(frame);
-    const unsigned comparison = comparison_bytes(page + offset + system_call_bytes);
-    if (page[offset] != 0x0f || page[offset + 1] != 0x05 || comparison == 0) {
+    const std::span<const std::uint8_t> comparison = comparison_at({page, page_size}, offset);
+    if (comparison.empty()) {
         return;
     }
     Copy* copy = find_copy(frame);
@@ -248,11 +229,11 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     site = {.copy = static_cast<std::uint16_t>(number_of(*copy)),
             .offset = static_cast<std::uint16_t>(offset),
             .comparison = {},
-            .comparison_bytes = static_cast<std::uint8_t>(comparison)};
-    std::memcpy(site.comparison, page + offset + system_call_bytes, comparison);
-    write_site(*copy, site, site_count);
+            .comparison_bytes = static_cast<std::uint8_t>(comparison.size())};
+    std::memcpy(site.comparison, comparison.data(), comparison.size());
+    write_user_call_jump(copy->page + offset, &own().slots[site_count]);
     ++site_count;
-    ++counters.hypercalls[call_rewrite_user_call];
+    ++counters.system_calls_rewritten;
     use_copy(*copy, root, address & ~(page_size - 1));
 }
 

@@ -107,5 +107,29 @@ inline bool is_ram_frame(std::uint64_t frame) {
 inline TableNumber table_in(std::uint64_t entry) {
     return (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
 }
+inline TableNumber child_of(TableNumber table, unsigned index) {
+    return table_in(backend::table_entries(table)[index]);
+}
+
+inline std::uint64_t real_entry(Leaf leaf) {
+    return backend::table_entries(leaf.table)[leaf.index];
+}
+
+// Every leaf that maps the frame, until the action gives false. Slow: it looks at all there are.
+template <typename Action>
+void for_each_leaf_of(std::uint64_t machine_frame, Action action) {
+    for (TableNumber table = 0; table < backend::table_count(); ++table) {
+        if (!tables[table].in_use || tables[table].level != 1) {
+            continue;
+        }
+        for (std::uint32_t index = 0; index < entries_per_table; ++index) {
+            const Leaf leaf{.table = table, .index = index};
+            const std::uint64_t entry = real_entry(leaf);
+            if ((entry & page_present) != 0 && machine_frame_in(entry) == machine_frame && !action(leaf)) {
+                return;
+            }
+        }
+    }
+}
 
 } // namespace previrt::shadow

@@ -19,10 +19,6 @@ bool is_writable(std::uint64_t entry) {
     return (entry & both) == both;
 }
 
-std::uint64_t& real_entry(Leaf leaf) {
-    return backend::table_entries(leaf.table)[leaf.index];
-}
-
 // ~0: not the guest's.
 std::uint64_t frame_in(std::uint64_t entry) {
     const std::uint64_t frame =
@@ -74,17 +70,13 @@ void protect_frame(std::uint64_t number) {
         make_read_only(frame.writer, frame);
     }
     // Rare: pages that become page tables have been the kernel's alone before.
-    const std::uint64_t machine = backend::machine_frame(number);
-    for (TableNumber table = 0; table < backend::table_count() && frame.writers != 0; ++table) {
-        if (!tables[table].in_use || tables[table].level != 1) {
-            continue;
-        }
-        for (std::uint32_t index = 0; index < entries_per_table; ++index) {
-            const Leaf leaf{.table = table, .index = index};
-            if (is_writable(real_entry(leaf)) && machine_frame_in(real_entry(leaf)) == machine) {
+    if (frame.writers != 0) {
+        for_each_leaf_of(backend::machine_frame(number), [&](Leaf leaf) {
+            if (is_writable(real_entry(leaf))) {
                 make_read_only(leaf, frame);
             }
-        }
+            return frame.writers != 0;
+        });
     }
     backend::queue_invalidate_all();
 }

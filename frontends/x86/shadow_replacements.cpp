@@ -12,10 +12,6 @@ namespace {
 
 ReplacementEvents replacements;
 
-std::uint64_t entry_of(Leaf leaf) {
-    return backend::table_entries(leaf.table)[leaf.index];
-}
-
 } // namespace
 
 void shadow_start_replacements(ReplacementEvents events) {
@@ -25,17 +21,17 @@ void shadow_start_replacements(ReplacementEvents events) {
 std::optional<ExecutedPage> shadow_executed_page(std::uint64_t address) {
     TableNumber table = current_root;
     for (unsigned level = root_level; level > 1; --level) {
-        table = table_in(backend::table_entries(table)[table_index(address, level)]);
+        table = child_of(table, table_index(address, level));
         if (table == no_table) {
             return std::nullopt;
         }
     }
     const Leaf leaf{.table = table, .index = table_index(address, 1)};
     constexpr std::uint64_t rights = page_present | page_writable | page_no_execute;
-    if ((entry_of(leaf) & rights) != page_present) {
+    if ((real_entry(leaf) & rights) != page_present) {
         return std::nullopt;
     }
-    const std::uint64_t frame = backend::guest_frame_of(machine_frame_in(entry_of(leaf)));
+    const std::uint64_t frame = backend::guest_frame_of(machine_frame_in(real_entry(leaf)));
     if (frame >= frame_count) {
         return std::nullopt;
     }
@@ -47,7 +43,7 @@ void shadow_replace(const ExecutedPage& page, std::uint64_t address, std::uint64
         frames[page.guest_frame].replaced = true;
         protect_frame(page.guest_frame);
     }
-    const std::uint64_t before = entry_of(page.leaf);
+    const std::uint64_t before = real_entry(page.leaf);
     const std::uint64_t after =
         (before & ~(machine_frame_in(before) << page_shift)) | (machine_frame << page_shift);
     note_leaf(page.leaf, before, after);
@@ -63,18 +59,10 @@ void shadow::leave_replacement(Leaf leaf, std::uint64_t machine_frame) {
 
 void shadow::end_replacement(std::uint64_t guest_frame) {
     frames[guest_frame].replaced = false;
-    const std::uint64_t machine = replacements.ended(guest_frame);
-    for (TableNumber table = 0; table < backend::table_count(); ++table) {
-        if (!tables[table].in_use || tables[table].level != 1) {
-            continue;
-        }
-        for (std::uint32_t index = 0; index < entries_per_table; ++index) {
-            const Leaf leaf{.table = table, .index = index};
-            if ((entry_of(leaf) & page_present) != 0 && machine_frame_in(entry_of(leaf)) == machine) {
-                refresh_leaf(leaf);
-            }
-        }
-    }
+    for_each_leaf_of(replacements.ended(guest_frame), [](Leaf leaf) {
+        refresh_leaf(leaf);
+        return true;
+    });
     release_frame(guest_frame);
     backend::queue_invalidate_all();
 }

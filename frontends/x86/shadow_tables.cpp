@@ -85,10 +85,6 @@ backend::TableNumber shadow_root_of(std::uint64_t address) {
 
 namespace {
 
-TableNumber child_of(TableNumber table, unsigned index) {
-    return table_in(backend::table_entries(table)[index]);
-}
-
 // Some root maps this for the kernel. False: none does.
 bool find_kernel_root(std::uint64_t address, Access access) {
     for (TableNumber table = 0; table < backend::table_count(); ++table) {

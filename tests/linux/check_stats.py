@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""check_stats.py STATS PREVIRT-JSON: every record of the kernel was treated, and rewriting left nothing to traps."""
+"""check_stats.py STATS PREVIRT-JSON [--system-calls]: every record of the kernel was treated, and rewriting left
+nothing to traps; frequent system calls of programs have been rewritten."""
 import json
 import sys
 
@@ -14,6 +15,9 @@ trapped = stats["sites_trapped"]
 calls = sum(stats["site_calls"].values())
 print(f"stats: {sum(treated.values())} of {sum(recorded.values())} sites treated, called {calls} times")
 print(f"stats: trapped {trapped}, stores to page tables without annotation {stats['unannotated_table_writes']}")
+if "--system-calls" in sys.argv and stats["system_calls_rewritten"] == 0:
+    print("stats: FAILED: no system call of a program was rewritten")
+    sys.exit(1)
 if missing or trapped or calls == 0:
     print(f"stats: FAILED: kinds with fewer sites than records: {missing}; trapped: {trapped}; calls: {calls}")
     sys.exit(1)

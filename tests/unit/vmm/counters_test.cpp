@@ -46,6 +46,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     std::ranges::fill(counters.delivered, 3);
     std::ranges::fill(counters.hypercalls, 4);
     counters.delivered_at_idle = 5;
+    counters.system_calls_rewritten = 6;
     const nlohmann::json line = printed_counters();
     value = ~std::uint64_t{0};
     for (const SiteKindInfo& info : site_kinds) {
@@ -61,6 +62,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     EXPECT_EQ(line.at("delivered").at("255"), 3);
     EXPECT_EQ(line.at("hypercalls").size(), 64U);
     EXPECT_EQ(line.at("delivered_at_idle"), 5);
+    EXPECT_EQ(line.at("system_calls_rewritten"), 6);
 }
 
 TEST(Printing, NumbersAndLongText) {
