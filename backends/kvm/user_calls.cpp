@@ -25,7 +25,7 @@ constexpr unsigned stub_bytes = 1U << USER_CALL_STUB_SHIFT;
 static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + 5); // write_stub
 static_assert(USER_CALL_TAIL + 6 + 7 <= stub_bytes);
 constexpr std::uint64_t user_end = std::uint64_t{1} << 47U;
-constexpr std::uint32_t sampled_of = 64;
+constexpr std::uint32_t sampled_of = 61; // a prime: programs call in turns
 
 // A page of the guest's with sites, of which a copy is executed.
 struct Copy {
