@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <seccomp.h>
+
+namespace previrt {
+
+// The system calls that a thread needs; any other fails with EPERM. What the C and C++ runtimes need is in it
+// from the beginning. Each throws InputError where the kernel has no such filters.
+class CallFilter {
+public:
+    CallFilter();
+
+    void allow(std::initializer_list<int> calls);
+    // With these arguments only.
+    void allow(int call, std::initializer_list<scmp_arg_cmp> arguments);
+    static scmp_arg_cmp equals(unsigned argument, std::uint64_t value);
+    static scmp_arg_cmp equals_int(unsigned argument, int value); // of 32 bits: the upper ones may be any
+    static scmp_arg_cmp has_not(unsigned argument, std::uint64_t bits);
+
+    // For the calling thread, and those that it starts. It also forbids new privileges (PR_SET_NO_NEW_PRIVS).
+    void apply();
+
+private:
+    void allow_what_the_runtime_needs();
+
+    struct Release {
+        void operator()(void* filter) const { seccomp_release(filter); }
+    };
+    std::unique_ptr<void, Release> filter_;
+};
+
+} // namespace previrt
