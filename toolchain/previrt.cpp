@@ -14,7 +14,9 @@
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/linux/build_linux.hpp"
+#include "toolchain/net/switch_command.hpp"
 #include "toolchain/pack/pack.hpp"
+#include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/run.hpp"
 
 #include <CLI/CLI.hpp>
@@ -183,6 +185,20 @@ void add_run(CLI::App& app, Action& action) {
     command->callback([&action, options] { action = [options] { return run_guest(*options); }; });
 }
 
+void add_switch(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "switch",
+        "Connect guests by an Ethernet of their own, until a signal ends it: run --net switch=SOCKET");
+    const auto path = std::make_shared<std::string>();
+    command->add_option("SOCKET", *path, "Where it listens: a path of at most 107 characters")->required();
+    command->callback([&action, path] {
+        action = [path] {
+            run_switch(*path, hold_ending_signals());
+            return 0;
+        };
+    });
+}
+
 void add_pack(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand("pack", "Make the files a hypervisor boots");
     const auto options = std::make_shared<PackOptions>();
@@ -336,6 +352,7 @@ int main(int argc, char** argv) {
     add_build_linux(app, action);
     add_pack(app, action);
     add_run(app, action);
+    add_switch(app, action);
     add_bench(app, action);
     add_doctor(app, action);
     add_planned(app, action);
