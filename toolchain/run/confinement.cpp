@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/confinement.hpp"
 
+#include "backends/process/layout.hpp"
 #include "toolchain/host/call_filter.hpp"
 #include "toolchain/run/kvm_interface.hpp"
 
@@ -41,6 +42,16 @@ void confine_console_thread() {
     CallFilter filter;
     filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
                   SCMP_SYS(ppoll)});
+    filter.apply();
+}
+
+void confine_packet_thread(pid_t group) {
+    CallFilter filter;
+    filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(ppoll)});
+    if (group != 0) {
+        filter.allow(SCMP_SYS(kill),
+                     {CallFilter::equals_int(0, -group), CallFilter::equals_int(1, process::event_signal)});
+    }
     filter.apply();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/types.h>
+
 namespace previrt {
 
 // From here on the calling thread, and no other, gets from the kernel only what the loop that it is about to
@@ -12,5 +14,7 @@ void confine_processor_thread(int processor);
 // Reads and writes what is open.
 void confine_privileged_processor_thread(int processor);
 void confine_console_thread();
+// Calls a guest that is a group of processes by the signal for that; 0: it has an event.
+void confine_packet_thread(pid_t group = 0);
 
 } // namespace previrt

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/net/packet_relay.hpp"
+
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/net/frame.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+constexpr int longest_batch =
+    64; // frames, after which the guest is called and the other direction has its turn
+
+static_assert(longest_frame == monitored::longest_packet);
+
+bool is_gone(int error) {
+    return error == EPIPE || error == ECONNRESET || error == ENOTCONN || error == EBADF || error == EBADFD;
+}
+
+// Writing to a socket that was closed is no more than an error.
+void hold_pipe_signal() {
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &held, nullptr);
+}
+
+} // namespace
+
+PacketRelay::PacketRelay(const PacketEvents& events, int end, monitored::PacketRing& sent,
+                         monitored::PacketRing& received, std::function<void()> call_guest)
+    : events_(events), end_(end), sent_(sent), received_(received), call_guest_(std::move(call_guest)) {}
+
+void PacketRelay::run() {
+    hold_pipe_signal();
+    bool lives = true;
+    while (lives) {
+        const Stop sending = send();
+        const Stop receiving = receive();
+        call_if_asked();
+        lives = sleep(sending, receiving);
+    }
+    send(); // its last words
+    counts_.end_lost = end_lost_;
+}
+
+PacketRelay::Stop PacketRelay::send() {
+    for (int i = 0; i < longest_batch; ++i) {
+        const auto frame = sent_.next();
+        if (!frame) {
+            return Stop::nothing;
+        }
+        if (frame->size() < frame_header || end_lost_) {
+            ++counts_.sent_dropped;
+        } else if (!end_has_room_ || write_frame(*frame) == Stop::no_room) {
+            return Stop::no_room;
+        }
+        sent_.release();
+        has_released_ = true;
+    }
+    return Stop::bound;
+}
+
+// From where the guest can still change it: it goes out as the kernel reads it, once.
+PacketRelay::Stop PacketRelay::write_frame(std::span<const std::uint8_t> frame) {
+    const ssize_t written = write(end_, frame.data(), frame.size());
+    if (written >= 0) {
+        ++counts_.sent;
+        counts_.sent_bytes += frame.size();
+        return Stop::nothing;
+    }
+    if (errno == EAGAIN || errno == EINTR) {
+        end_has_room_ = errno == EINTR;
+        return Stop::no_room;
+    }
+    ++counts_.sent_dropped; // a tap that is down, for example, takes none
+    if (is_gone(errno)) {
+        end_lost_ = true;
+    }
+    return Stop::nothing;
+}
+
+PacketRelay::Stop PacketRelay::receive() {
+    for (int i = 0; i < longest_batch; ++i) {
+        if (!end_has_frames_ || end_lost_) {
+            return Stop::nothing;
+        }
+        std::uint8_t* const room = received_.reserve(longest_frame);
+        if (room == nullptr) {
+            return Stop::no_room;
+        }
+        const ssize_t got = read(end_, room, longest_frame);
+        if (got >= static_cast<ssize_t>(frame_header)) {
+            received_.commit(static_cast<std::uint32_t>(got));
+            has_committed_ = true;
+            ++counts_.received;
+            counts_.received_bytes += static_cast<std::uint64_t>(got);
+        } else if (got > 0) {
+            ++counts_.received_dropped;
+        } else if (got < 0 && errno == EAGAIN) {
+            end_has_frames_ = false;
+        } else if (got == 0 || errno != EINTR) {
+            end_lost_ = true;
+        }
+    }
+    return Stop::bound;
+}
+
+void PacketRelay::call_if_asked() {
+    // Both, as each clears its flag.
+    const bool for_frames = has_committed_ && received_.must_call();
+    const bool for_room = has_released_ && sent_.must_call();
+    has_committed_ = false;
+    has_released_ = false;
+    if (for_frames || for_room) {
+        ++counts_.calls;
+        call_guest_();
+    }
+}
+
+// Asks to be called where it has not. What only claims to be something is nothing: else a guest could keep us
+// from sleeping.
+bool PacketRelay::guest_has_sent() {
+    return !sent_.wait() && sent_.next();
+}
+
+// Until there is something to do. False: the guest has ended.
+bool PacketRelay::sleep(Stop sending, Stop receiving) {
+    if (sending == Stop::no_room && end_has_room_) {
+        sending = Stop::bound;
+    }
+    if (sending == Stop::nothing && guest_has_sent()) {
+        sending = Stop::bound;
+    }
+    if (receiving == Stop::no_room && !received_.wait(longest_frame)) {
+        receiving = Stop::bound;
+    }
+    const bool awaits_frames = receiving == Stop::nothing && !end_lost_;
+    const bool awaits_room = sending == Stop::no_room && !end_lost_;
+    std::array<pollfd, 3> waiting = {
+        {{.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
+         {.fd = events_.sent.number(), .events = POLLIN, .revents = 0},
+         {.fd = awaits_frames || awaits_room ? end_ : -1,
+          .events = static_cast<short>((awaits_frames ? POLLIN : 0) | (awaits_room ? POLLOUT : 0)),
+          .revents = 0}}};
+    const bool goes_on = sending == Stop::bound || receiving == Stop::bound;
+    if (poll(waiting.data(), waiting.size(), goes_on ? 0 : -1) < 0 && errno != EINTR) {
+        throw InputError("poll: " + std::generic_category().message(errno));
+    }
+    if (waiting[1].revents != 0) {
+        eventfd_t count = 0;
+        eventfd_read(events_.sent.number(), &count);
+        counts_.woken_by_guest += goes_on ? 0 : 1;
+    }
+    if (waiting[2].revents != 0) {
+        counts_.woken_by_end += goes_on ? 0 : 1;
+        end_has_frames_ = end_has_frames_ || awaits_frames;
+        end_has_room_ = true;
+    }
+    return waiting[0].revents == 0;
+}
+
+} // namespace previrt

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/monitored/packet_ring.hpp"
+#include "toolchain/host/program.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace previrt {
+
+// Events (eventfd, nonblocking) for a relay.
+struct PacketEvents {
+    Descriptor sent;  // the guest's: something is in its ring, or there is room in ours
+    Descriptor ended; // there is no guest any more
+};
+
+struct PacketCounts {
+    std::uint64_t sent;
+    std::uint64_t sent_bytes;
+    std::uint64_t sent_dropped; // no frame, or nothing takes it
+    std::uint64_t received;
+    std::uint64_t received_bytes;
+    std::uint64_t received_dropped; // no frame
+    std::uint64_t calls;            // of the guest
+    std::uint64_t woken_by_guest;
+    std::uint64_t woken_by_end;
+    bool end_lost;
+};
+
+// Between a guest's rings and an end: a nonblocking descriptor that takes a frame by each write and gives one
+// by each read. Where the guest has no room, frames stay in the end; where the end has none, in the ring.
+class PacketRelay {
+public:
+    // `call_guest`: to its rings.
+    PacketRelay(const PacketEvents& events, int end, monitored::PacketRing& sent,
+                monitored::PacketRing& received, std::function<void()> call_guest);
+
+    // Until the guest has ended. A frame that cannot be read or written any more is the end of the link, but
+    // not of the guest: what it sends is dropped from then on.
+    void run();
+
+    [[nodiscard]] bool end_lost() const { return end_lost_; }            // by any thread
+    [[nodiscard]] const PacketCounts& counts() const { return counts_; } // after run()
+
+private:
+    // What stopped a batch.
+    enum class Stop : std::uint8_t {
+        bound,   // there may be more
+        nothing, // there is no more
+        no_room, // there is more, and no room for it
+    };
+
+    Stop send();
+    Stop write_frame(std::span<const std::uint8_t> frame);
+    Stop receive();
+    void call_if_asked();
+    [[nodiscard]] bool guest_has_sent();
+    bool sleep(Stop sending, Stop receiving);
+
+    const PacketEvents& events_;
+    int end_;
+    monitored::PacketReader sent_;
+    monitored::PacketWriter received_;
+    std::function<void()> call_guest_;
+    bool end_has_frames_ = true; // as far as is known
+    bool end_has_room_ = true;
+    bool has_committed_ = false; // in this batch
+    bool has_released_ = false;
+    std::atomic<bool> end_lost_ = false;
+    PacketCounts counts_{};
+};
+
+} // namespace previrt
