@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/net/network_end.hpp"
+
+#include "toolchain/net/switch_end.hpp"
+#include "toolchain/net/tap.hpp"
+
+namespace previrt {
+
+NetworkEnd::NetworkEnd(const NetworkChoice& choice) {
+    switch (choice.kind) {
+    case NetworkKind::none:
+        break;
+    case NetworkKind::user:
+        user_ = std::make_unique<UserNetwork>(choice);
+        break;
+    case NetworkKind::tap:
+        end_ = open_tap(choice.name);
+        break;
+    case NetworkKind::by_switch:
+        end_ = connect_to_switch(choice.name);
+        break;
+    }
+}
+
+int NetworkEnd::number() const {
+    return user_ ? user_->end() : end_.number();
+}
+
+} // namespace previrt

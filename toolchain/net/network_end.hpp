@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/host/program.hpp"
+#include "toolchain/net/network_choice.hpp"
+#include "toolchain/net/user_network.hpp"
+
+#include <memory>
+
+namespace previrt {
+
+// What a guest's network card is connected to.
+class NetworkEnd {
+public:
+    // Where UserNetwork says so: early. Throws InputError.
+    explicit NetworkEnd(const NetworkChoice& choice);
+
+    [[nodiscard]] int number() const; // nonblocking; -1: there is no network
+
+private:
+    Descriptor end_;
+    std::unique_ptr<UserNetwork> user_;
+};
+
+} // namespace previrt

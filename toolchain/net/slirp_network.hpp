@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/net/network_choice.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <poll.h>
+#include <slirp/libslirp.h>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+// libslirp, and a socket to a guest that blocks. What the guest does not read yet keeps all of it waiting,
+// and so those whom it is connected to: nothing is dropped, nothing heaps up.
+class SlirpNetwork {
+public:
+    // Throws InputError where a port cannot be had.
+    SlirpNetwork(const NetworkChoice& choice, int socket);
+
+    void run(); // until the socket's other end has been closed
+
+private:
+    static const SlirpCb callbacks;
+
+    void forward(const PortForward& forward);
+    bool take_frames();
+    void give_frame(std::span<const std::uint8_t> frame);
+
+    struct Release {
+        void operator()(Slirp* slirp) const { slirp_cleanup(slirp); }
+    };
+    int socket_;
+    bool guest_lives_ = true;
+    std::vector<pollfd> waiting_;
+    std::unique_ptr<Slirp, Release> slirp_;
+};
+
+} // namespace previrt

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/net/user_network.hpp"
+
+#include "toolchain/image/input_error.hpp"
+#include "toolchain/net/packet_socket.hpp"
+#include "toolchain/net/user_network_child.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+// The child's first message: nothing but its first character where all is well.
+std::string await_start(const Descriptor& end) {
+    std::array<char, 512> text{};
+    ssize_t got = 0;
+    do {
+        got = recv(end.number(), text.data(), text.size(), 0);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0) {
+        return "its process ended before it had begun";
+    }
+    return {text.data() + 1, static_cast<std::size_t>(got - 1)};
+}
+
+} // namespace
+
+UserNetwork::UserNetwork(const NetworkChoice& choice) {
+    PacketPair pair = make_packet_pair();
+    widen_send_buffer(pair.ours);
+    widen_send_buffer(pair.theirs);
+    process_ = fork();
+    if (process_ < 0) {
+        throw InputError("--net user: fork: " + std::generic_category().message(errno));
+    }
+    if (process_ == 0) {
+        become_user_network(choice, pair.theirs.number());
+    }
+    pair.theirs.close();
+    end_ = std::move(pair.ours);
+    const std::string failure = await_start(end_);
+    if (!failure.empty() || fcntl(end_.number(), F_SETFL, O_NONBLOCK) != 0) {
+        end_.close();
+        waitpid(process_, nullptr, 0);
+        throw InputError("--net user: " + (failure.empty() ? "its socket" : failure));
+    }
+}
+
+UserNetwork::~UserNetwork() {
+    end_.close();
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+}
+
+} // namespace previrt
