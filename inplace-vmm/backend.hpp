@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 // What a back-end provides. One image holds one back-end, so the linker binds these: no call is virtual.
@@ -16,6 +18,8 @@ std::uint64_t guest_ram_bytes();
 // What a page-table entry says to reach a frame of guest RAM.
 std::uint64_t machine_frame(std::uint64_t guest_frame);
 std::uint64_t guest_frame_of(std::uint64_t machine_frame); // past guest_ram_bytes(): not the guest's
+// The VMM is about to write to this page of RAM, where guest_ram() has it.
+void prepare_write(std::uint64_t guest_frame);
 
 // ---- shadow page tables: frames of a pool, by number
 
@@ -99,6 +103,21 @@ void idle();                                       // until an event may have co
 bool take_events();
 // Makes the guest come back as soon as it enables interrupts.
 void request_attention();
+
+// ---- packets: Ethernet frames without FCS. A back-end without them links no_network.cpp.
+
+using NetworkAddress = std::array<std::uint8_t, 6>;
+
+// The card's; nullopt: there is no network, and nothing below is called.
+std::optional<NetworkAddress> network_address();
+// Where the next goes, of up to so many bytes. nullptr: there is no room, and an event comes when there is.
+std::uint8_t* packet_room(std::uint32_t bytes);
+void send_packet(std::uint32_t bytes); // so many of them
+// The first that has come, until it is released. nullopt: none has, and an event comes with the next.
+std::optional<std::span<const std::uint8_t>> received_packet();
+void release_packet();
+// Behind the last of some, sent or released.
+void notify_packets();
 
 // ---- console and end
 

@@ -164,7 +164,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
-    command->add_option("--net", options->net, "user, tap=NAME or none (none)");
+    command->add_option("--net", options->net,
+                        "user[,tcp=HOSTPORT:GUESTPORT], tap=NAME, switch=SOCKET or none (none)");
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,

@@ -24,6 +24,8 @@ std::uint8_t* guest_ram() {
     return pointer_to(0);
 }
 
+void prepare_write(std::uint64_t /*guest_frame*/) {} // it is always writable
+
 std::uint64_t guest_ram_bytes() {
     return handover.guest_memory;
 }

@@ -16,13 +16,12 @@ using Level0Function = void();
 void call_level_0(Level0Function* function, std::uint64_t argument);
 void load_root_at_level_0(std::uint64_t root);
 Level0Function level_0_invalidate;
-Level0Function level_0_wait;
 Level0Function level_0_write_cr0;
 Level0Function level_0_write_cr4;
 }
 
-// Where the counters have the calls of level 0.
-enum Level0Call : std::uint8_t { call_load_root, call_invalidate, call_wait, call_write_cr0, call_write_cr4 };
+// Where the counters have the calls of level 0, and that of the monitor.
+enum Level0Call : std::uint8_t { call_load_root, call_invalidate, call_write_cr0, call_write_cr4, call_wait };
 
 struct Memory {
     std::uint8_t* pool; // of shadow tables
@@ -47,6 +46,7 @@ std::uint8_t* take_memory(std::uint64_t bytes);
 void start_domain();
 void start_isolation();
 void start_events();
+void start_looking(); // once there is a root, which the gates of --isolate lead to
 void start_entries();
 void start_segments();
 

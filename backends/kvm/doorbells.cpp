@@ -35,4 +35,16 @@ void ring_for_end() {
     ring(doorbell_end);
 }
 
+const NetworkStart& network() {
+    return handover.network;
+}
+
+std::uint8_t* place_of(const Part& part) {
+    return part_of_vmm(part);
+}
+
+void ring_for_packets() {
+    ring(doorbell_packets);
+}
+
 } // namespace previrt::monitored

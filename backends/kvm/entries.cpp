@@ -44,6 +44,7 @@ extern std::uint32_t trap_vector;
 extern std::uint8_t exit_disabled;
 extern std::uint8_t trap_in_user_root;
 extern std::uint8_t interrupts_disabled;
+extern std::uint32_t pending;
 extern std::uint8_t quick_system_calls;
 
 extern const std::uint64_t exception_entries[20];
@@ -100,6 +101,7 @@ static_assert(sizeof(Task) == 104);
     .interrupt_table_bytes = sizeof(interrupt_table),
     .task = reinterpret_cast<std::uint64_t>(&task),
     .task_bytes = sizeof(task),
+    .event_word = reinterpret_cast<std::uint64_t>(&pending),
     .system_call = reinterpret_cast<std::uint64_t>(&system_call_entry),
     .system_call_32 = reinterpret_cast<std::uint64_t>(&system_call_32_entry),
     .isolated_system_call = reinterpret_cast<std::uint64_t>(&isolated_system_call_entry),

@@ -124,17 +124,13 @@ breakpoint_entry:
 
 event_entry:
 	movq %rax, event_rax
-	orb $1, pending
+	lock orb $1, pending // the monitor writes to it too
 	cmpb $1, in_user_root
 	je 4f
 	movq (%rsp), %rax
 	subq $vmm_text_start, %rax
 	cmpq $vmm_text_bytes, %rax
 	jb 1f
-	movq (%rsp), %rax
-	subq $level_0_start, %rax
-	cmpq $(level_0_end - level_0_start), %rax
-	jb 3f
 5:	movq event_rax, %rax
 	movq %rax, VCPU(RAX)
 	take_frame
@@ -162,9 +158,6 @@ event_entry:
 6:	cmpb $0, leaving_to_user_root
 	je 7b
 	jmp 2f
-3:	// The end of a halt. KVM may have gone on at level 0, where SS is null: the iretq of the halt leads to level 3.
-	movq $(breakpoint_stack_top - 40), %rsp
-	iretq
 2:	// The registers were being restored: all of them are still in the Vcpu.
 	jmp leave_again
 
@@ -293,9 +286,8 @@ after_load_root:
 	ret
 
 	.section .shared, "awx"
-	.globl breakpoint_gate, page_fault_gate, level_0_invalidate, level_0_wait
+	.globl breakpoint_gate, page_fault_gate, level_0_invalidate
 	.globl level_0_write_cr0, level_0_write_cr4
-level_0_start:
 breakpoint_gate:
 	cmpq $after_load_root, (%rsp)
 	jne 1f
@@ -310,14 +302,6 @@ breakpoint_gate:
 level_0_invalidate:
 	invlpg (%rsi)
 	iretq
-
-// Interrupts are off in a gate, so that none comes between the look and the halt.
-level_0_wait:
-	cmpb $0, pending
-	jne 1f
-	sti
-	hlt
-1:	iretq
 
 level_0_write_cr0:
 	movq %rsi, %cr0
@@ -384,7 +368,6 @@ isolated_event_gate: // it is the handler that asks
 	movq %rsp, %cr3
 	movq $isolated_event_frame, %rsp
 	iretq
-level_0_end:
 
 	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
 	.macro level_3_frame name, entry, stack
@@ -411,7 +394,8 @@ user_root: .quad 0
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 exit_rax: .quad 0
 page_fault_place: .quad page_fault_frame // from its gate to its entry: the address of the fault
-pending: .byte 0
+	.balign 4
+pending: .long 0
 in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until that is noted
 
 	.balign 16

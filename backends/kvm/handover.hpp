@@ -3,6 +3,7 @@
 
 #include "backends/monitored/clock.hpp"
 #include "backends/monitored/console_ring.hpp"
+#include "backends/monitored/network_start.hpp"
 
 #include <cstdint>
 
@@ -24,8 +25,9 @@ struct ImageHeader {
     std::uint64_t interrupt_table_bytes;
     std::uint64_t task;
     std::uint64_t task_bytes;
-    std::uint64_t system_call;          // LSTAR
-    std::uint64_t system_call_32;       // CSTAR
+    std::uint64_t event_word;     // 32 bits: the monitor adds event_call, and wakes who waits for it (futex)
+    std::uint64_t system_call;    // LSTAR
+    std::uint64_t system_call_32; // CSTAR
     std::uint64_t isolated_system_call; // the same, where the guest's user mode is isolated
     std::uint64_t isolated_system_call_32;
 };
@@ -46,6 +48,7 @@ struct Handover {
     std::uint64_t vmm_level2;
     std::uint64_t vmm_level1;
     monitored::ClockStart clock;
+    monitored::NetworkStart network;
     std::uint64_t isolates_user_mode; // 1: it has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };

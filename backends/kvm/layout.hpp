@@ -18,8 +18,11 @@ constexpr std::uint64_t ram_base = std::uint64_t{1} << 32U;
 constexpr std::uint64_t local_apic = 0xfee00000;
 // No memory: a store is for the monitor.
 constexpr std::uint64_t doorbells = 0xd0000000;
-constexpr std::uint64_t doorbell_output = 0; // 4 bytes, an ioeventfd: something is in the ring
-constexpr std::uint64_t doorbell_end = 8;    // 4 bytes: the guest has ended, and the console says how
+constexpr std::uint64_t doorbell_output = 0;   // 4 bytes, an ioeventfd: something is in the ring
+constexpr std::uint64_t doorbell_end = 8;      // 4 bytes: the guest has ended, and the console says how
+constexpr std::uint64_t doorbell_packets = 16; // 4 bytes, an ioeventfd: sent, or there is room in what comes
+constexpr std::uint64_t doorbell_idle =
+    24; // 8 bytes: so many nanoseconds at most, or until the event word is not 0
 
 // ---- virtual
 
@@ -41,7 +44,11 @@ constexpr std::uint64_t map_address = 0xfffffe8000000000;
 constexpr std::uint16_t selector_local_table = 0x1010;
 constexpr std::uint16_t selector_task = 0x1020;
 
-// The interrupt by which the monitor and the local APIC's timer call.
+// The interrupt of the local APIC's timer, and nobody else's. Where another thread has KVM deliver one, while
+// KVM is about to enter the guest with one, it may deliver that twice: on the same stack, and the guest's
+// state is lost.
 constexpr unsigned event_vector = 0xf0;
+// What the monitor adds to the event word instead.
+constexpr std::uint32_t event_call = 4;
 
 } // namespace previrt::kvm

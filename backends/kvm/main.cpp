@@ -30,6 +30,7 @@ void kvm_start() {
     start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
     start_user_calls();
     load_guest(package());
+    start_looking();
     enter_guest();
 }
 }

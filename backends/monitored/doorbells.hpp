@@ -2,14 +2,20 @@
 #pragma once
 
 #include "backends/monitored/console_ring.hpp"
+#include "backends/monitored/network_start.hpp"
+#include "backends/monitored/packet_ring.hpp"
 
 namespace previrt::monitored {
 
-// The console's rings, and how the monitor is called to them.
+// The rings, and how the monitor is called to them.
 ConsoleRing& output_ring();
 ConsoleRing& input_ring();
 void ring_for_reader(); // of the output, which waits
 void ring_for_room();   // in the output, or there is room in the input
 void ring_for_end();
+
+const NetworkStart& network();
+std::uint8_t* place_of(const Part& part);
+void ring_for_packets(); // sent, or there is room in what comes
 
 } // namespace previrt::monitored

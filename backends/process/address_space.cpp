@@ -3,6 +3,7 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/host_map.hpp"
 #include "backends/process/hosts.hpp"
+#include "backends/process/user_calls.hpp"
 #include "inplace-vmm/backend.hpp"
 
 namespace previrt::backend {
@@ -20,6 +21,10 @@ std::uint64_t first_table_frame() {
 
 std::uint8_t* guest_ram() {
     return reinterpret_cast<std::uint8_t*>(ram_address);
+}
+
+void prepare_write(std::uint64_t guest_frame) {
+    (void)let_kernel_write(ram_address + (guest_frame << page_shift));
 }
 
 std::uint64_t guest_ram_bytes() {

@@ -10,9 +10,10 @@ using namespace process;
 
 namespace {
 
-void ring() {
+void ring(int event) {
     const std::uint64_t one = 1;
-    call_host(call_write, {.first = output_event, .second = address_of(&one), .third = sizeof(one)});
+    call_host(call_write,
+              {.first = static_cast<std::uint64_t>(event), .second = address_of(&one), .third = sizeof(one)});
 }
 
 } // namespace
@@ -26,16 +27,28 @@ ConsoleRing& input_ring() {
 }
 
 void ring_for_reader() {
-    ring();
+    ring(output_event);
 }
 
 void ring_for_room() {
-    ring();
+    ring(output_event);
 }
 
 // The monitor sees it: the console has said how.
 void ring_for_end() {
     end_process();
+}
+
+const NetworkStart& network() {
+    return handover.network;
+}
+
+std::uint8_t* place_of(const Part& part) {
+    return part_of_vmm(part);
+}
+
+void ring_for_packets() {
+    ring(packet_event);
 }
 
 } // namespace previrt::monitored

@@ -3,6 +3,7 @@
 
 #include "backends/monitored/clock.hpp"
 #include "backends/monitored/console_ring.hpp"
+#include "backends/monitored/network_start.hpp"
 
 #include <cstdint>
 
@@ -31,6 +32,7 @@ struct Handover {
     Part filter; // instructions of a seccomp filter
     std::uint64_t rewrites_user_calls;
     monitored::ClockStart clock;
+    monitored::NetworkStart network;
 };
 
 // What the monitor adds to the event word.

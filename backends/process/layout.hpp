@@ -53,6 +53,7 @@ constexpr unsigned most_hosts = 128;
 
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
 constexpr int output_event = 4;      // something is in the ring
+constexpr int packet_event = 5;      // where there is a network: sent, or there is room in what comes
 
 // By which the monitor calls.
 constexpr int event_signal = 10; // SIGUSR1

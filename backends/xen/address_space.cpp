@@ -21,6 +21,8 @@ std::uint8_t* guest_ram() {
     return page_pointer(memory.guest.first);
 }
 
+void prepare_write(std::uint64_t /*guest_frame*/) {} // it is always writable
+
 std::uint64_t guest_ram_bytes() {
     return (memory.guest.end - memory.guest.first) << page_shift;
 }

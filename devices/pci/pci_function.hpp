@@ -40,6 +40,7 @@ struct PciFunction {
     [[nodiscard]] bool decodes_io() const { return (bytes[4] & 1U) != 0; }
     [[nodiscard]] bool decodes_memory() const { return (bytes[4] & 2U) != 0; }
     [[nodiscard]] bool masters_bus() const { return (bytes[4] & 4U) != 0; }
+    [[nodiscard]] bool disables_interrupt() const { return (bytes[5] & 4U) != 0; }
 
     // `offset` is taken modulo 256, byte by byte. `width` is 1, 2 or 4 bytes.
     [[nodiscard]] std::uint32_t read(unsigned offset, unsigned width) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "devices/platform/pc.hpp"
 
+#include "devices/dp83820/configuration_space.hpp"
 #include "devices/platform/absent_ports.hpp"
 
 #include <algorithm>
@@ -48,6 +49,22 @@ void Pc::start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uin
     pic.set_line(timer_irq, pit.output(0, now));
 }
 
+// As firmware does: decoded, and with an interrupt of its own, by level.
+void Pc::insert_network_card(const dp83820::MacAddress& address) {
+    constexpr unsigned command = 0x04;
+    constexpr unsigned base_address = 0x10;
+    constexpr unsigned interrupt_line = 0x3c;
+    constexpr std::uint16_t level_triggered = 0x4d1; // IRQ 8 to 15
+    PciFunction* const function = dp83820::add_function(pci, network_device);
+    function->set(base_address + (4 * dp83820::io_bar), 4, network_ports | 1U);
+    function->set(base_address + (4 * dp83820::memory_bar), 4, network_memory);
+    function->set(interrupt_line, 1, network_irq);
+    function->set(command, 1, 3);
+    pic.write(level_triggered, 1U << (network_irq - 8));
+    network.start(address, dp83820::Transceiver::copper);
+    has_network = true;
+}
+
 std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::uint64_t now) {
     if (!is_access(port, width)) {
         return std::nullopt;
@@ -57,6 +74,9 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
     }
     if (is_pci_data(port, width)) {
         return pci.read_data(port, width);
+    }
+    if (const std::optional<std::uint32_t> offset = network_register(port, width)) {
+        return read_network(*offset, now);
     }
     std::uint32_t value = 0;
     for (unsigned i = 0; i < width; ++i) {
@@ -81,6 +101,9 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
         pci.write_data(port, width, value);
         return true;
     }
+    if (const std::optional<std::uint32_t> offset = network_register(port, width)) {
+        return write_network(*offset, value, now);
+    }
     for (unsigned i = 0; i < width; ++i) {
         if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
                         now)) {
@@ -94,6 +117,9 @@ std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned wid
     if (is_local_apic(address, width)) {
         return local_apic.read(address - LocalApic::place, now);
     }
+    if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
+        return read_network(*offset, now);
+    }
     return std::nullopt;
 }
 
@@ -101,7 +127,43 @@ bool Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_t value
     if (is_local_apic(address, width)) {
         return local_apic.write(address - LocalApic::place, static_cast<std::uint32_t>(value), now);
     }
+    if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
+        return write_network(*offset, static_cast<std::uint32_t>(value), now);
+    }
     return false;
+}
+
+std::optional<std::uint32_t> Pc::network_register(std::uint16_t port, unsigned width) const {
+    if (!has_network || width != 4 || !network_function().decodes_io()) {
+        return std::nullopt;
+    }
+    const std::uint32_t offset = port - network_function().bar_address(dp83820::io_bar);
+    return offset < dp83820::io_bar_bytes ? std::optional(offset) : std::nullopt;
+}
+
+std::optional<std::uint32_t> Pc::network_register(std::uint64_t address, unsigned width) const {
+    if (!has_network || width != 4 || !network_function().decodes_memory()) {
+        return std::nullopt;
+    }
+    const std::uint64_t offset = address - network_function().bar_address(dp83820::memory_bar);
+    return offset < dp83820::memory_bar_bytes ? std::optional(static_cast<std::uint32_t>(offset))
+                                              : std::nullopt;
+}
+
+std::optional<std::uint32_t> Pc::read_network(std::uint32_t offset, std::uint64_t now) {
+    const std::optional<std::uint32_t> value = network.read(offset, network_function(), now);
+    pic.set_line(network_irq, network_line(now));
+    return value;
+}
+
+bool Pc::write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
+    const bool is_modelled = network.write(offset, value, now);
+    pic.set_line(network_irq, network_line(now));
+    return is_modelled;
+}
+
+bool Pc::network_line(std::uint64_t now) const {
+    return has_network && !network_function().disables_interrupt() && network.interrupt_line(now);
 }
 
 bool Pc::is_local_apic(std::uint64_t address, unsigned width) const {
@@ -216,7 +278,8 @@ void Pc::advance(std::uint64_t now) {
     }
     // A request that is still waiting goes with the line.
     lost_timer_edges += !level && (edges > 0 || pic.pending(timer_irq)) ? 1 : 0;
-    move_lines(pic, {.timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now)});
+    move_lines(pic,
+               {.timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now), .network = network_line(now)});
     local_apic.advance(now);
     advanced_to = now;
 }
@@ -228,6 +291,7 @@ void Pc::move_lines(PicPair& to, const Lines& lines) {
     }
     to.set_line(timer_irq, lines.timer);
     to.set_line(rtc_irq, lines.rtc);
+    to.set_line(network_irq, lines.network);
 }
 
 PicPair Pc::interrupts_at(std::uint64_t when) const {
@@ -236,7 +300,8 @@ PicPair Pc::interrupts_at(std::uint64_t when) const {
     Rtc clock = rtc;
     move_lines(then, {.timer_rose = pit.rising_edges(advanced_to, when) > 0,
                       .timer = pit.output(0, when),
-                      .rtc = clock.line(when)});
+                      .rtc = clock.line(when),
+                      .network = network_line(when)});
     return then;
 }
 
@@ -256,6 +321,7 @@ void Pc::set_timer_line(bool level) {
 
 void Pc::update_lines() {
     pic.set_line(uart_irq, uart.line());
+    pic.set_line(network_irq, network_line(advanced_to));
 }
 
 std::optional<std::uint64_t> Pc::next_event() const {
@@ -266,6 +332,7 @@ std::optional<std::uint64_t> Pc::next_event() const {
     if (local_apic.passes_external()) {
         add(pic.enabled(timer_irq) ? pit.next_edge(advanced_to) : std::nullopt);
         add(pic.enabled(rtc_irq) ? rtc.next_event(advanced_to) : std::nullopt);
+        add(has_network && pic.enabled(network_irq) ? network.next_event(advanced_to) : std::nullopt);
     }
     return next;
 }

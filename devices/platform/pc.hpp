@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "devices/dp83820/dp83820.hpp"
 #include "devices/local_apic/local_apic.hpp"
 #include "devices/pci/pci.hpp"
 #include "devices/pic8259/pic_pair.hpp"
@@ -23,7 +24,8 @@ enum class Request : std::uint8_t { none, reset };
 //
 // The VMM: start(), and local_apic.start() if it models the processor too; then advance(now) whenever it
 // looks for interrupts; interrupt_requested() and acknowledge() when they may be delivered; sleeps no longer
-// than until next_event(). After uart.receive() or uart.take_transmitted() it calls update_lines().
+// than until next_event(). After uart.receive(), uart.take_transmitted() or a packet of the network card's it
+// calls update_lines().
 struct Pc {
     PicPair pic{};
     LocalApic local_apic{};
@@ -33,6 +35,8 @@ struct Pc {
     Pci pci{};
     SystemControl control{};
     KeyboardController keyboard{};
+    Dp83820 network{}; // where has_network
+    bool has_network = false;
     Request request = Request::none; // stays until the VMM takes it
     std::uint64_t advanced_to = 0;
     std::uint64_t timer_edges = 0;      // on IRQ0
@@ -41,10 +45,19 @@ struct Pc {
     static constexpr unsigned timer_irq = 0;
     static constexpr unsigned uart_irq = 4;
     static constexpr unsigned rtc_irq = 8;
+    static constexpr unsigned network_irq = 11;
+    static constexpr unsigned network_device = 3; // on the PCI bus
+    // Where the card's registers are at first, above RAM.
+    static constexpr std::uint32_t network_memory = 0xfe00'0000;
+    static constexpr std::uint16_t network_ports = 0xc000;
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // Once, on a new Pc: as firmware hands it over.
     void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
+    // Behind it, once.
+    void insert_network_card(const dp83820::MacAddress& address);
+    // The card may reach the guest's memory.
+    [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
 
     // nullopt, false: not modelled, and the VMM must not go on. `width` is 1, 2 or 4 bytes.
     std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
@@ -71,16 +84,26 @@ struct Pc {
     [[nodiscard]] std::optional<std::uint64_t> next_event() const;
 
 private:
+    static constexpr std::uint32_t network_index = 1; // behind the host bridge
+
     std::optional<std::uint8_t> read_byte(std::uint16_t port, std::uint64_t now);
     bool write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
     void set_timer_line(bool level);
+    [[nodiscard]] const PciFunction& network_function() const { return pci.functions[network_index]; }
+    [[nodiscard]] bool network_line(std::uint64_t now) const;
+    // The register there, if it is one of the card's.
+    [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint16_t port, unsigned width) const;
+    [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint64_t address, unsigned width) const;
+    std::optional<std::uint32_t> read_network(std::uint32_t offset, std::uint64_t now);
+    bool write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
     [[nodiscard]] bool is_local_apic(std::uint64_t address, unsigned width) const;
     struct Lines {
         bool timer_rose;
         bool timer;
         bool rtc;
+        bool network;
     };
     static void move_lines(PicPair& to, const Lines& lines);
 };

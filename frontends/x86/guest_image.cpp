@@ -4,6 +4,7 @@
 #include "frontends/x86/kernel_elf.hpp"
 #include "frontends/x86/kernel_sites.hpp"
 #include "frontends/x86/machine.hpp"
+#include "frontends/x86/network.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "frontends/x86/physical_memory.hpp"
 #include "inplace-vmm/backend.hpp"
@@ -198,6 +199,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
                       part_of(package, header.initrd, "the initial RAM disk lies outside the package, at"));
     write_page_tables();
     pc.start(backend::epoch_seconds(), backend::guest_ram_bytes(), backend::now());
+    insert_network_card();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,
             .boot_params = boot_params_at,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/machine.hpp"
 
+#include "frontends/x86/network.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/panic_watch.hpp"
@@ -46,6 +47,7 @@ void take_events() {
         timer_set_for.reset();
     }
     pc.advance(now);
+    move_packets();
     set_timer();
     if (pc.request == Request::reset) {
         end_guest(end_rebooted);

@@ -57,6 +57,9 @@ void shadow_before_write(std::uint64_t guest_physical) {
     if (frame < frame_count && is_protected(frame)) {
         let_write(frame);
     }
+    if (frame < frame_count) {
+        backend::prepare_write(frame);
+    }
 }
 
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level) {

@@ -38,20 +38,29 @@ void confine_privileged_processor_thread(int processor) {
     filter.apply();
 }
 
-void confine_console_thread() {
+namespace {
+
+void allow_calls_of(CallFilter& filter, pid_t group) {
+    if (group != 0) {
+        filter.allow(SCMP_SYS(kill),
+                     {CallFilter::equals_int(0, -group), CallFilter::equals_int(1, process::event_signal)});
+    }
+}
+
+} // namespace
+
+void confine_console_thread(pid_t group) {
     CallFilter filter;
     filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
                   SCMP_SYS(ppoll)});
+    allow_calls_of(filter, group);
     filter.apply();
 }
 
 void confine_packet_thread(pid_t group) {
     CallFilter filter;
     filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(ppoll)});
-    if (group != 0) {
-        filter.allow(SCMP_SYS(kill),
-                     {CallFilter::equals_int(0, -group), CallFilter::equals_int(1, process::event_signal)});
-    }
+    allow_calls_of(filter, group);
     filter.apply();
 }
 

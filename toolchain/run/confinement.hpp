@@ -13,8 +13,8 @@ namespace previrt {
 void confine_processor_thread(int processor);
 // Reads and writes what is open.
 void confine_privileged_processor_thread(int processor);
-void confine_console_thread();
-// Calls a guest that is a group of processes by the signal for that; 0: it has an event.
+// These call the guest, a group of processes by the signal for that; 0: it is none.
+void confine_console_thread(pid_t group = 0);
 void confine_packet_thread(pid_t group = 0);
 
 } // namespace previrt

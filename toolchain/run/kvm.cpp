@@ -41,12 +41,17 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
     }
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
-                       options.isolate ? UserMode::isolated : UserMode::with_kernel);
+                       options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
     return run_machine(machine, options);
 }
 
 RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
                          std::span<const std::uint8_t> package) {
+    if (options.net != "none") {
+        throw InputError(
+            "--net: on a KVM that runs level 0 on the processor a guest has no network so far; take "
+            "--on process");
+    }
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
     PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite);
@@ -69,8 +74,8 @@ PlaceFinding probe_kvm() {
     const bool privileged = mode == KvmMode::native;
     read_vmm_image(privileged ? Hypervisor::kvm_privileged : Hypervisor::kvm);
     for (void (*confine)() :
-         {confine_console_thread, privileged ? +[] { confine_privileged_processor_thread(0); }
-                                             : +[] { confine_processor_thread(0); }}) {
+         {+[] { confine_console_thread(); }, privileged ? +[] { confine_privileged_processor_thread(0); }
+                                                        : +[] { confine_processor_thread(0); }}) {
         std::async(std::launch::async, confine).get();
     }
     return {

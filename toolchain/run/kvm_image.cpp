@@ -92,6 +92,10 @@ void check_header(const ImageHeader& header, const VmmSegments& image) {
     check_table("interrupt descriptor table", header.interrupt_table, header.interrupt_table_bytes,
                 least_table);
     check_table("task state", header.task, header.task_bytes, least_task);
+    if (header.event_word % sizeof(std::uint32_t) != 0) {
+        throw InputError("its event word is not aligned");
+    }
+    check_inside(image, "event word", header.event_word, sizeof(std::uint32_t), true);
 }
 
 void check_header(const kvm_privileged::ImageHeader& header, const VmmSegments& image) {

@@ -3,6 +3,7 @@
 
 #include "backends/kvm-privileged/layout.hpp"
 #include "backends/kvm/layout.hpp"
+#include "backends/monitored/packet_ring.hpp"
 #include "devices/platform/pc.hpp"
 #include "toolchain/image/input_error.hpp"
 
@@ -140,6 +141,8 @@ void place_parts(KvmLayout& layout, Places& places, std::uint64_t image_bytes, s
     layout.handover = places.take(page_size);
     layout.output = places.take_part(sizeof(ConsoleRing));
     layout.input = places.take_part(sizeof(ConsoleRing));
+    layout.sent = places.take_part(sizeof(monitored::PacketRing));
+    layout.received = places.take_part(sizeof(monitored::PacketRing));
     layout.package = places.take_part(package_bytes);
 }
 
@@ -222,6 +225,8 @@ Handover make_handover(const KvmLayout& layout) {
     handover.free = layout.free;
     handover.output = layout.output;
     handover.input = layout.input;
+    handover.network.sent = layout.sent;
+    handover.network.received = layout.received;
     handover.root = layout.physical(layout.root);
     handover.map_level3 = layout.physical(layout.map_level3);
     handover.vmm_level3 = layout.physical(layout.vmm_level3);

@@ -36,6 +36,8 @@ struct KvmLayout {
     std::uint64_t handover;
     kvm::Part output;
     kvm::Part input;
+    kvm::Part sent; // packets
+    kvm::Part received;
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode

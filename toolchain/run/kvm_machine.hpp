@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/run/guest_network.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_layout.hpp"
 #include "toolchain/run/kvm_processor.hpp"
@@ -13,8 +14,10 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <span>
+#include <string>
 
 namespace previrt {
 
@@ -24,7 +27,7 @@ class KvmMachine {
 public:
     // `kvm`: /dev/kvm. The package is that of a guest with `guest_memory` bytes of RAM. Throws InputError.
     KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-               std::span<const std::uint8_t> package, UserMode user_mode);
+               std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none");
 
     // Once: until the guest has ended, or has to be ended. Its console is that of the options, which live as
     // long as this.
@@ -40,16 +43,21 @@ public:
 
 private:
     void add_memory();
+    void add_doorbell(std::uint64_t which, const Descriptor& event);
     void add_doorbells();
+    [[nodiscard]] std::uint32_t& event_word() const;
+    void call() const;
     void write_handover(const RunOptions& options);
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
-    [[nodiscard]] monitored::ConsoleRing& ring(const kvm::Part& part) const;
+    template <typename Ring>
+    [[nodiscard]] Ring& ring(const kvm::Part& part) const;
 
+    std::optional<GuestNetwork> network_;
     KvmLayout layout_;
     UserMode user_mode_;
     Mapping memory_;
     Descriptor machine_;
-    Descriptor input_; // an irqfd
+    std::uint64_t event_word_; // its offset in the VMM's memory
     ConsoleEvents events_;
     std::unique_ptr<KvmProcessor> processor_;
     std::unique_ptr<MonitoredConsole> console_;

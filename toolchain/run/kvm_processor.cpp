@@ -12,8 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <linux/futex.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace previrt {
@@ -115,7 +120,8 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
 }
 
-ProcessorEnd KvmProcessor::run() {
+ProcessorEnd KvmProcessor::run(std::uint32_t& event_word) {
+    prctl(PR_SET_TIMERSLACK, 1);
     while (!stopped_) {
         if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
             if (errno == EINTR || errno == EAGAIN) {
@@ -126,14 +132,33 @@ ProcessorEnd KvmProcessor::run() {
                     .failure = "KVM_RUN: " + std::generic_category().message(errno) + place()};
         }
         ++exits_[reinterpret_cast<const kvm_run*>(shared_.bytes().data())->exit_reason];
-        if (const std::optional<ProcessorEnd> exit = judge_exit()) {
+        if (wants_to_idle()) {
+            idle(event_word);
+        } else if (const std::optional<ProcessorEnd> exit = judge_exit()) {
             return *exit;
         }
     }
     return {};
 }
 
-// What the processor cannot do by itself: but for one doorbell, and signals, the VMM asks for nothing of the
+bool KvmProcessor::wants_to_idle() const {
+    const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
+    return shared->exit_reason == KVM_EXIT_MMIO && shared->mmio.is_write != 0 &&
+           shared->mmio.phys_addr == doorbells + doorbell_idle && shared->mmio.len == sizeof(std::uint64_t);
+}
+
+// Until the guest's timer, which KVM delivers then, or a call.
+void KvmProcessor::idle(std::uint32_t& event_word) const {
+    constexpr std::uint64_t second = 1'000'000'000;
+    std::uint64_t left = 0;
+    std::memcpy(&left, reinterpret_cast<const kvm_run*>(shared_.bytes().data())->mmio.data, sizeof left);
+    const timespec time{.tv_sec = static_cast<time_t>(left / second),
+                        .tv_nsec = static_cast<long>(left % second)};
+    syscall(SYS_futex, &event_word, FUTEX_WAIT_PRIVATE, 0, left == ~std::uint64_t{0} ? nullptr : &time,
+            nullptr, 0);
+}
+
+// What the processor cannot do by itself: but for two doorbells, and signals, the VMM asks for nothing of the
 // kind.
 std::optional<ProcessorEnd> KvmProcessor::judge_exit() const {
     const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());

@@ -30,8 +30,9 @@ public:
     // The state in which the VMM's image begins. `root`: of its page tables.
     void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
 
-    // Until the guest ends, fails, or is stopped. Throws nothing but what memory lacks.
-    ProcessorEnd run();
+    // Until the guest ends, fails, or is stopped. `event_word`: see ImageHeader. Throws nothing but what
+    // memory lacks.
+    ProcessorEnd run(std::uint32_t& event_word);
     // From another thread: run() comes back, in `thread` or before it began there.
     void stop(pthread_t thread);
 
@@ -43,6 +44,8 @@ public:
 private:
     void set_features(const Descriptor& kvm);
     [[nodiscard]] std::optional<ProcessorEnd> judge_exit() const;
+    [[nodiscard]] bool wants_to_idle() const;
+    void idle(std::uint32_t& event_word) const;
     [[nodiscard]] std::string place() const;
 
     Descriptor processor_;

@@ -52,16 +52,23 @@ ConsoleEvents make_events() {
     return {.output = make_event(), .ended = make_event()};
 }
 
-// The guest's memory is touched by two threads, each confined: one runs the processor, one reads what the
-// guest prints. This one only waits for them, as its process may have more to do than this guest.
+// The guest's memory is touched by two threads or three, each confined: one runs the processor, one reads
+// what the guest prints, one carries its packets. This one only waits for them, as its process may have more
+// to do than this guest.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
-                              const ConsoleEvents& events, const ProcessorThread& processor) {
+                              const ConsoleEvents& events, const ProcessorThread& processor,
+                              const PacketThread& packets) {
     const Descriptor signals = hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
     MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;
+    Outcome of_packets;
+    std::thread packet_thread;
+    if (packets.run) {
+        packet_thread = std::thread([&] { of_packets.of(packets.run); });
+    }
     std::thread processor_thread([&] {
         of_processor.of([&] { end.processor = processor.run(); });
         eventfd_write(events.ended.number(), 1);
@@ -69,15 +76,20 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     of_console.of([&] {
         std::thread([&] {
             of_console.of([&] {
-                confine_console_thread();
+                confine_console_thread(processor.group);
                 end.machine = console.relay(signals, terminal && terminal->active());
             });
         }).join();
     });
     processor.stop(processor_thread.native_handle());
     processor_thread.join();
+    if (packet_thread.joinable()) {
+        packets.end();
+        packet_thread.join();
+    }
     of_processor.rethrow();
     of_console.rethrow();
+    of_packets.rethrow();
     return end;
 }
 

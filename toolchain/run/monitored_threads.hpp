@@ -20,6 +20,13 @@ struct MonitoredEnd {
 struct ProcessorThread {
     std::function<ProcessorEnd()> run; // confines itself first
     std::function<void(pthread_t)> stop;
+    pid_t group = 0; // of processes that are the guest, which the others may call
+};
+
+// Another's, where there is a network.
+struct PacketThread {
+    std::function<void()> run; // confines itself first; empty: there is none
+    std::function<void()> end;
 };
 
 Descriptor make_event();
@@ -27,6 +34,7 @@ ConsoleEvents make_events();
 
 // Until the guest has ended, or has to be ended.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
-                              const ConsoleEvents& events, const ProcessorThread& processor);
+                              const ConsoleEvents& events, const ProcessorThread& processor,
+                              const PacketThread& packets = {});
 
 } // namespace previrt

@@ -74,6 +74,9 @@ RunStatus run_process(const RunOptions& options) {
         machine.describe(std::cerr);
     }
     const MonitoredEnd end = machine.run(options);
+    if (options.verbose) {
+        machine.describe_end(std::cerr);
+    }
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
 }
 

@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    enum Place : std::uint8_t { image_place = 5, monitor_place, first_closed };
+    enum Place : std::uint8_t { image_place = process::packet_event + 1, monitor_place, first_closed };
 
     // A descriptor goes with it; -1: none.
     bool say(int descriptor = -1) {
@@ -191,6 +191,7 @@ private:
             int flags;
         } moves[] = {{.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
                      {.from = child_.output, .to = process::output_event, .flags = 0},
+                     {.from = child_.packets, .to = process::packet_event, .flags = 0},
                      {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
                      {.from = child_.monitor, .to = monitor_place, .flags = O_CLOEXEC}};
         int apart[std::size(moves)] = {};

@@ -48,8 +48,9 @@ struct ProcessChild {
     bool has_user_namespace;
     bool has_mount_namespace;
     int file;   // of the program; -1: there is none, and it ends well
-    int memory; // become memory_descriptor and output_event; nothing else stays open
+    int memory; // become memory_descriptor, output_event and packet_event; nothing else stays open
     int output;
+    int packets;      // -1: none
     int monitor;      // a socket: a ProcessGo comes, when what the monitor does for it is done; reports go
     int monitors_own; // the other end of it
     std::array<ProcessLimit, 9> limits;

@@ -91,7 +91,10 @@ std::vector<std::uint8_t> make_process_filter() {
     allow(filter, SCMP_SYS(timer_settime), {equals(0, 0), equals(1, 0), equals(3, 0)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAIT)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAKE)});
-    allow(filter, SCMP_SYS(write), {equals(0, output_event), equals(2, sizeof(std::uint64_t))});
+    for (const int event : {output_event, packet_event}) {
+        allow(filter, SCMP_SYS(write),
+              {equals(0, static_cast<std::uint64_t>(event)), equals(2, sizeof(std::uint64_t))});
+    }
     allow(filter, SCMP_SYS(rt_sigreturn));
     // What old programs call at fixed addresses, which the host does for them where it is asked for.
     for (const int call : {SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getcpu)}) {

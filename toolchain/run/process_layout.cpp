@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/process_layout.hpp"
 
+#include "backends/monitored/packet_ring.hpp"
 #include "backends/process/layout.hpp"
 #include "toolchain/image/input_error.hpp"
 
@@ -44,6 +45,8 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     handover.guest_memory = guest_memory / page_size * page_size;
     handover.output = take(sizeof(ConsoleRing));
     handover.input = take(sizeof(ConsoleRing));
+    handover.network.sent = take(sizeof(monitored::PacketRing));
+    handover.network.received = take(sizeof(monitored::PacketRing));
     handover.filter = take(filter_bytes);
     handover.package = take(package_bytes);
     handover.free = take(free_bytes(guest_memory));

@@ -65,10 +65,14 @@ void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std:
 ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
                                const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
                                std::span<const ProcessPlan> plans)
-    : event_word_(image.event_word_offset()), events_(make_events()) {
+    : event_word_(image.event_word_offset()), events_(make_events()),
+      network_(open_guest_network(options.net)) {
     const std::vector<std::uint8_t> filter = make_process_filter();
     handover_ = lay_out_process(options.memory, package.size(), filter.size());
     handover_.clock = clock;
+    if (network_) {
+        network_->describe(handover_.network);
+    }
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
@@ -78,6 +82,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     first_ = start_process({.file = program.number(),
                             .memory = file_.number(),
                             .output = events_.output.number(),
+                            .packets = network_ ? network_->called().number() : -1,
                             .address_space = most_address_space(handover_)},
                            plans);
     if (!first_.layers.has_other_namespaces) {
@@ -89,8 +94,9 @@ ProcessMachine::~ProcessMachine() {
     end();
 }
 
-ConsoleRing& ProcessMachine::ring(const Part& part) const {
-    return *reinterpret_cast<ConsoleRing*>(memory_->bytes().subspan(part.offset, sizeof(ConsoleRing)).data());
+template <typename Ring>
+Ring& ProcessMachine::ring(const Part& part) const {
+    return *reinterpret_cast<Ring*>(memory_->bytes().subspan(part.offset, sizeof(Ring)).data());
 }
 
 void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
@@ -105,6 +111,12 @@ void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_
 void ProcessMachine::describe(std::ostream& output) const {
     output << "previrt: process: the guest's processes are children of " << first_.process
            << "; between them and this machine: " << previrt::describe(first_.layers) << '\n';
+}
+
+void ProcessMachine::describe_end(std::ostream& output) const {
+    if (network_) {
+        network_->describe_end(output);
+    }
 }
 
 // Something is in the guest's ring. Whichever process runs the virtual processor looks; one that waits is
@@ -156,11 +168,24 @@ void ProcessMachine::end() const {
 }
 
 MonitoredEnd ProcessMachine::run(const RunOptions& options) {
-    console_ = std::make_unique<MonitoredConsole>(options, events_, ring(handover_.output),
-                                                  ring(handover_.input), [this] { call(); });
-    return run_with_console(
-        options, *console_, events_,
-        {.run = [&] { return wait(); }, .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); }});
+    const auto call_guest = [this] { call(); };
+    console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(handover_.output),
+                                                  ring<ConsoleRing>(handover_.input), call_guest);
+    const PacketThread packets =
+        !network_
+            ? PacketThread()
+            : PacketThread{.run =
+                               [&] {
+                                   network_->relay(ring<monitored::PacketRing>(handover_.network.sent),
+                                                   ring<monitored::PacketRing>(handover_.network.received),
+                                                   call_guest, first_.process);
+                               },
+                           .end = [&] { network_->end(); }};
+    return run_with_console(options, *console_, events_,
+                            {.run = [&] { return wait(); },
+                             .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+                             .group = first_.process},
+                            packets);
 }
 
 } // namespace previrt

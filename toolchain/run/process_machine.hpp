@@ -3,6 +3,7 @@
 
 #include "backends/process/handover.hpp"
 #include "toolchain/host/program.hpp"
+#include "toolchain/run/guest_network.hpp"
 #include "toolchain/run/mapping.hpp"
 #include "toolchain/run/monitored_console.hpp"
 #include "toolchain/run/monitored_threads.hpp"
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <vector>
@@ -31,9 +33,11 @@ public:
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
     // For --verbose.
     void describe(std::ostream& output) const;
+    void describe_end(std::ostream& output) const;
 
 private:
-    [[nodiscard]] monitored::ConsoleRing& ring(const monitored::Part& part) const;
+    template <typename Ring>
+    [[nodiscard]] Ring& ring(const monitored::Part& part) const;
     void fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
               std::span<const std::uint8_t> package);
     void call() const;
@@ -45,6 +49,7 @@ private:
     Descriptor file_;
     std::unique_ptr<Mapping> memory_; // of the VMM
     ConsoleEvents events_;
+    std::optional<GuestNetwork> network_;
     StartedProcess first_;
     std::unique_ptr<MonitoredConsole> console_;
 };

@@ -108,6 +108,7 @@ private:
                                  .file = program_.file,
                                  .memory = program_.memory,
                                  .output = program_.output,
+                                 .packets = program_.packets,
                                  .monitor = theirs_.number(),
                                  .monitors_own = ours_.number(),
                                  .limits = {{{.resource = RLIMIT_CORE, .most = 0},

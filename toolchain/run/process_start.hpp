@@ -12,11 +12,12 @@
 
 namespace previrt {
 
-// What a program in a process of its own has of this machine: two descriptors, and so much address space.
+// What a program in a process of its own has of this machine: a few descriptors, and so much address space.
 struct ProcessProgram {
     int file = -1; // an ELF executable; -1: none, to find out what this machine allows
     int memory = -1;
     int output = -1;
+    int packets = -1; // -1: it has no network
     std::uint64_t address_space = 0;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/run.hpp"
 
+#include "devices/platform/pc.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
+#include "toolchain/net/network_choice.hpp"
 #include "toolchain/run/bare.hpp"
 #include "toolchain/run/kvm.hpp"
 #include "toolchain/run/nested_kvm.hpp"
@@ -26,6 +28,7 @@ struct Place {
     const char* name;
     const char* description;
     bool has_vmm;
+    bool has_network; // of every kind of --net
     RunStatus (*run)(const RunOptions& options);
     PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
 };
@@ -33,28 +36,37 @@ struct Place {
 constexpr Place process = {.name = "process",
                            .description = "a process of this machine",
                            .has_vmm = true,
+                           .has_network = true,
                            .run = run_process,
                            .probe = probe_process};
 constexpr Place bare = {.name = "bare",
                         .description = "a PC under QEMU, TCG",
                         .has_vmm = false,
+                        .has_network = false,
                         .run = run_bare,
                         .probe = probe_bare};
-constexpr Place kvm = {
-    .name = "kvm", .description = "the host's KVM", .has_vmm = true, .run = run_kvm, .probe = probe_kvm};
+constexpr Place kvm = {.name = "kvm",
+                       .description = "the host's KVM",
+                       .has_vmm = true,
+                       .has_network = true,
+                       .run = run_kvm,
+                       .probe = probe_kvm};
 constexpr Place nested_kvm = {.name = "kvm-nested",
                               .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
                               .has_vmm = true,
+                              .has_network = false,
                               .run = run_nested_kvm,
                               .probe = probe_nested_kvm};
 constexpr Place xen = {.name = "xen",
                        .description = "Xen on a PC under QEMU, TCG; the first domain",
                        .has_vmm = true,
+                       .has_network = false,
                        .run = run_xen,
                        .probe = probe_xen};
 constexpr Place xen_domu = {.name = "xen-domu",
                             .description = "Xen on a PC under QEMU, TCG; a domain of its own",
                             .has_vmm = true,
+                            .has_network = false,
                             .run = run_xen_domu,
                             .probe = probe_xen_domu};
 constexpr std::array places = {&process, &kvm, &nested_kvm, &xen, &xen_domu, &bare};
@@ -73,7 +85,7 @@ bool works(const Place& place) {
 
 // What a guest under a VMM cannot have so far.
 bool wants_bare(const RunOptions& options) {
-    return options.cpus != 1 || options.net != "none";
+    return options.cpus != 1;
 }
 
 const Place& choose_place(const RunOptions& options) {
@@ -130,8 +142,24 @@ void check_for_vmm(const RunOptions& options) {
     if (options.cpus != 1) {
         throw InputError("--cpus: under a VMM a guest has one processor so far");
     }
-    if (options.net != "none") {
-        throw InputError("--net: under a VMM a guest has no network so far");
+}
+
+// The PC under QEMU has a card of another maker, and QEMU's own networks.
+void check_network(const RunOptions& options, const Place& place) {
+    if (options.net == "none") {
+        return;
+    }
+    if (place.has_network) {
+        parse_network(options.net);
+        if (options.memory > Pc::network_memory) {
+            throw InputError(
+                "--net: the card has its registers below 4 GiB, so that --memory may be 4064M at most");
+        }
+    } else if (place.has_vmm) {
+        throw InputError("--net: --on " + std::string(place.name) +
+                         " has no network so far; process and kvm have");
+    } else if (options.net != "user" && !options.net.starts_with("tap=")) {
+        throw InputError("--net " + options.net + ": --on bare has user, tap=NAME, none");
     }
 }
 
@@ -139,9 +167,7 @@ void check(const RunOptions& options, const Place& place) {
     if (options.memory < least_memory) {
         throw InputError("--memory: a kernel needs 32M at least");
     }
-    if (options.net != "none" && options.net != "user" && !options.net.starts_with("tap=")) {
-        throw InputError("--net " + options.net + ": one of user, tap=NAME, none");
-    }
+    check_network(options, place);
     if (place.has_vmm) {
         check_for_vmm(options);
     } else {

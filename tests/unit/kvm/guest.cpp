@@ -10,7 +10,7 @@
 asm(R"(
     .section .header, "a"
     .ascii "pvt-kvm\0"
-    .quad guest_entry, global_table, 56, local_table, 16, interrupt_table, 4096, task, 104
+    .quad guest_entry, global_table, 56, local_table, 16, interrupt_table, 4096, task, 104, event_word
     .quad guest_entry, guest_entry, guest_entry, guest_entry
     .text
     .global guest_entry
@@ -25,6 +25,7 @@ alignas(16) std::uint64_t global_table[7] = {
 alignas(16) std::uint64_t local_table[2];
 alignas(16) std::uint32_t interrupt_table[256][4];
 alignas(16) std::uint32_t task[26];
+std::uint32_t event_word;
 [[noreturn]] void guest_main();
 }
 asm(".bss; .balign 16; .space 16384; stack_end: .text");
@@ -40,7 +41,6 @@ volatile std::uint32_t& device(std::uint64_t address) {
 volatile Handover& handover = *reinterpret_cast<volatile Handover*>(handover_address);
 volatile ConsoleRing* output;
 volatile ConsoleRing* input;
-volatile bool called;
 
 char* vmm_memory(std::uint64_t offset) {
     return reinterpret_cast<char*>(map_address + (handover.vmm_memory - ram_base) + offset);
@@ -83,20 +83,8 @@ void print(std::uint64_t value) {
     end();
 }
 
-struct Frame;
-__attribute__((interrupt)) void receive_event(Frame* /*frame*/) {
-    called = true;
-    device(local_apic_address + 0xb0) = 0; // end of interrupt
-}
-
-void take_events() {
-    const auto handler = reinterpret_cast<std::uint64_t>(receive_event);
-    // On the stack that is in use: one of an IST would be overwritten by the next event.
-    std::uint32_t* const gate = interrupt_table[event_vector];
-    gate[0] = 0x330000U | static_cast<std::uint32_t>(handler & 0xffffU);
-    gate[1] = (static_cast<std::uint32_t>(handler) & 0xffff0000U) | 0xef00U; // a trap gate of DPL 3
-    gate[2] = static_cast<std::uint32_t>(handler >> 32U);
-    device(local_apic_address + 0xf0) = 0x1ff; // it is on
+void wait(std::uint64_t nanoseconds) {
+    *reinterpret_cast<volatile std::uint64_t*>(doorbell_address + doorbell_idle) = nanoseconds;
 }
 
 // Reads as a VMM does, and rings when there is room again.
@@ -116,7 +104,8 @@ bool read(char& character) {
 // What is typed, up to a full stop; nothing is read before the first event.
 void echo() {
     print("type: ");
-    while (!called) {
+    while (__atomic_load_n(&event_word, __ATOMIC_SEQ_CST) == 0) {
+        wait(~std::uint64_t{0});
     }
     char character = 0;
     do {
@@ -155,7 +144,6 @@ void touch_all_memory() {
 void guest_main() {
     output = reinterpret_cast<volatile ConsoleRing*>(vmm_memory(handover.output.offset));
     input = reinterpret_cast<volatile ConsoleRing*>(vmm_memory(handover.input.offset));
-    take_events();
     switch (*vmm_memory(handover.package.offset)) {
     case 'h':
         print("hello\n");

@@ -89,6 +89,9 @@ TEST(KvmImage, WhatTheHeaderNamesLiesInIt) {
     refused([](auto& parts) { parts.header.task = image_address + kvm_text_bytes + kvm_data_bytes - 103; },
             "task state lies outside");
     refused([](auto& parts) { parts.header.task_bytes = 103; }, "task state has 103 bytes");
+    refused([](auto& parts) { parts.header.event_word += 1; }, "event word is not aligned");
+    refused([](auto& parts) { parts.header.event_word = image_address; },
+            "event word lies outside its writable");
     refused([](auto& parts) { parts.header.global_table_bytes = 65537; },
             "global descriptor table has 65537 bytes");
     refused([](auto& parts) { parts.header.local_table_bytes = 0; }, "local descriptor table has 0 bytes");

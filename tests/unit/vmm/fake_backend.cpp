@@ -155,6 +155,44 @@ bool take_events() {
     return host.timer && *host.timer <= host.now;
 }
 void request_attention() {}
+namespace {
+fake::Packet packet_in_room;
+bool packets_moved;
+} // namespace
+
+std::optional<NetworkAddress> network_address() {
+    return host.network.address;
+}
+std::uint8_t* packet_room(std::uint32_t bytes) {
+    if (host.network.sent.size() == host.network.room) {
+        return nullptr;
+    }
+    packet_in_room.assign(bytes, 0xcc);
+    return packet_in_room.data();
+}
+void send_packet(std::uint32_t bytes) {
+    if (bytes == 0 || bytes > packet_in_room.size()) {
+        throw fake::Misuse("a packet that does not fit its room");
+    }
+    packet_in_room.resize(bytes);
+    host.network.sent.push_back(packet_in_room);
+    packets_moved = true;
+}
+std::optional<std::span<const std::uint8_t>> received_packet() {
+    if (host.network.received.empty()) {
+        return {};
+    }
+    return host.network.received.front();
+}
+void release_packet() {
+    host.network.received.pop_front();
+    packets_moved = true;
+}
+void notify_packets() {
+    host.network.calls += packets_moved ? 1 : 0;
+    packets_moved = false;
+}
+
 void write_console(std::string_view text) {
     host.console += text;
 }

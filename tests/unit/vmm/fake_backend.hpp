@@ -6,6 +6,7 @@
 #include "inplace-vmm/rewriter.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -35,6 +36,17 @@ struct BaseRegisters {
     std::uint64_t user_gs;
 };
 
+using Packet = std::vector<std::uint8_t>;
+
+// The other side of the network.
+struct Network {
+    std::optional<backend::NetworkAddress> address;
+    std::size_t room = 1000; // packets that may be sent
+    std::vector<Packet> sent;
+    std::deque<Packet> received; // on their way to the guest
+    unsigned calls = 0;          // of notify_packets() where there was something to tell
+};
+
 struct Host {
     std::uint64_t now = 0;
     std::optional<std::uint64_t> timer;
@@ -48,6 +60,7 @@ struct Host {
     std::uint64_t extensions = 0;
     std::uint64_t debug[8] = {};
     std::uint64_t xcr0 = 0;
+    Network network;
 };
 extern Host host;
 

@@ -263,6 +263,7 @@ using namespace fake;
 std::uint8_t* guest_ram() {
     return ram.data();
 }
+void prepare_write(std::uint64_t /*guest_frame*/) {}
 std::uint64_t guest_ram_bytes() {
     return ram.size();
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/monitored/console_ring.hpp"
+
+#include <cstdint>
+
+namespace previrt::monitored {
+
+// What a VMM is told of its network.
+struct NetworkStart {
+    Part sent; // a PacketRing each
+    Part received;
+    std::uint8_t address[6];
+    bool is_there; // and so is a card
+};
+
+} // namespace previrt::monitored

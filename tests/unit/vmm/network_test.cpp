@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The card between the guest's memory and the back-end's packets.
+#include "frontends/x86/network.hpp"
+
+#include "devices/dp83820/registers.hpp"
+#include "frontends/x86/device_memory.hpp"
+#include "frontends/x86/machine.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "tests/unit/vmm/fake_backend.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace dp83820;
+
+constexpr std::uint64_t ram_bytes = 4ULL << 20U;
+constexpr std::uint32_t sent_list = 0x1000;
+constexpr std::uint32_t received_list = 0x2000;
+constexpr std::uint32_t buffers = 0x10000;
+constexpr std::uint32_t descriptor_bytes = 32;
+constexpr std::uint32_t buffer_bytes = 2048;
+
+fake::Packet make_packet(std::uint8_t first, std::size_t bytes) {
+    fake::Packet packet(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) {
+        packet[i] = static_cast<std::uint8_t>(first + i);
+    }
+    std::memset(packet.data(), 0xff, 6); // to all
+    packet[12] = 0x12;
+    packet[13] = 0x34;
+    return packet;
+}
+
+// A guest that drives the card with 32-bit descriptors, where its firmware has put it.
+class Network : public testing::Test {
+protected:
+    void SetUp() override {
+        fake::start(ram_bytes, 64);
+        pc.start(0, ram_bytes, 0);
+        fake::host.network.address = backend::NetworkAddress{0x52, 0x54, 0, 1, 2, 3};
+        insert_network_card();
+        take_events();
+        write_command(7);
+        write(at::cfg, cfg_mode_1000);
+        write(at::rxcfg, rxcfg_stripcrc);
+        write(at::imr, isr_rxok | isr_txok);
+        write(at::ier, 1);
+    }
+
+    static void write(std::uint32_t offset, std::uint32_t value) {
+        write_device(Pc::network_memory + offset, &value, sizeof value);
+    }
+    static std::uint32_t read(std::uint32_t offset) {
+        std::uint32_t value = 0;
+        read_device(Pc::network_memory + offset, &value, sizeof value);
+        return value;
+    }
+    // Of the function's configuration space: I/O 1, memory 2, bus master 4.
+    static void write_command(std::uint32_t value) {
+        ASSERT_TRUE(pc.write(0xcf8, 4, 0x8000'0004 | (Pc::network_device << 11U), 0));
+        ASSERT_TRUE(pc.write(0xcfc, 2, value, 0));
+    }
+
+    static void store(std::uint32_t address, std::uint32_t value) {
+        std::memcpy(backend::guest_ram() + address, &value, sizeof value);
+    }
+    static std::uint32_t load(std::uint32_t address) {
+        std::uint32_t value = 0;
+        std::memcpy(&value, backend::guest_ram() + address, sizeof value);
+        return value;
+    }
+    static void describe(std::uint32_t list, unsigned number, std::uint32_t link, std::uint32_t cmdsts) {
+        const std::uint32_t place = list + (number * descriptor_bytes);
+        store(place, link);
+        store(place + 4, buffers + ((list == received_list ? 64 + number : number) * buffer_bytes));
+        store(place + 8, cmdsts);
+    }
+
+    static void queue(const std::vector<fake::Packet>& packets) {
+        for (unsigned i = 0; i < packets.size(); ++i) {
+            std::memcpy(backend::guest_ram() + buffers + (std::size_t{i} * buffer_bytes), packets[i].data(),
+                        packets[i].size());
+            const std::uint32_t link = i + 1 < packets.size() ? sent_list + ((i + 1) * descriptor_bytes) : 0;
+            describe(sent_list, i, link, cmdsts_own | static_cast<std::uint32_t>(packets[i].size()));
+        }
+        write(at::txdp, sent_list);
+    }
+    static void open_receiver(unsigned slots) {
+        for (unsigned i = 0; i < slots; ++i) {
+            describe(received_list, i, i + 1 < slots ? received_list + ((i + 1) * descriptor_bytes) : 0,
+                     buffer_bytes - 8);
+        }
+        write(at::rfcr, 0xffc0'0000); // enabled, all that there is
+        write(at::rxdp, received_list);
+        write(at::cr, cr_rxe);
+    }
+    static fake::Packet received(unsigned number) {
+        const std::uint32_t bytes = load(received_list + (number * descriptor_bytes) + 8) & 0xffffU;
+        const std::uint8_t* const from =
+            backend::guest_ram() + buffers + (std::size_t{64 + number} * buffer_bytes);
+        return {from, from + std::min(bytes, buffer_bytes)};
+    }
+    static bool is_received(unsigned number) {
+        return (load(received_list + (number * descriptor_bytes) + 8) & cmdsts_own) != 0;
+    }
+};
+
+TEST_F(Network, SendsAllThatIsQueuedWithOneCall) {
+    const std::vector<fake::Packet> packets = {make_packet(1, 60), make_packet(2, 1514), make_packet(3, 777)};
+    queue(packets);
+    EXPECT_TRUE(fake::host.network.sent.empty());
+    write(at::cr, cr_txe);
+    EXPECT_EQ(fake::host.network.sent, packets);
+    EXPECT_EQ(fake::host.network.calls, 1U);
+    EXPECT_TRUE(pc.pic.pending(Pc::network_irq));
+    EXPECT_NE(read(at::isr) & isr_txok, 0U);
+    EXPECT_FALSE(pc.pic.pending(Pc::network_irq));
+}
+
+TEST_F(Network, ReceivesAllThatHasComeWithOneInterrupt) {
+    open_receiver(8);
+    const std::vector<fake::Packet> packets = {make_packet(4, 60), make_packet(5, 1500)};
+    fake::host.network.received.assign(packets.begin(), packets.end());
+    take_events();
+    EXPECT_TRUE(fake::host.network.received.empty());
+    EXPECT_TRUE(pc.pic.pending(Pc::network_irq));
+    ASSERT_TRUE(is_received(0) && is_received(1));
+    EXPECT_EQ(received(0), packets[0]);
+    EXPECT_EQ(received(1), packets[1]);
+    EXPECT_FALSE(is_received(2));
+}
+
+TEST_F(Network, WhatHasNoRoomWaitsOnItsSide) {
+    const std::vector<fake::Packet> packets = {make_packet(1, 60), make_packet(2, 60), make_packet(3, 60)};
+    fake::host.network.room = 1;
+    queue(packets);
+    write(at::cr, cr_txe);
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    fake::host.network.room = 3;
+    take_events();
+    EXPECT_EQ(fake::host.network.sent, packets);
+
+    open_receiver(1);
+    constexpr unsigned many = 60; // of 1500 bytes: more than the FIFO holds
+    for (unsigned i = 0; i < many; ++i) {
+        fake::host.network.received.push_back(make_packet(static_cast<std::uint8_t>(i), 1500));
+    }
+    take_events();
+    const std::size_t waiting = fake::host.network.received.size();
+    EXPECT_GT(waiting, 30U);
+    EXPECT_LT(waiting, many);
+    EXPECT_EQ(pc.network.statistics.lost_no_room, 0U);
+    for (unsigned i = 0; i < many; ++i) { // the guest makes room, one slot at a time
+        ASSERT_TRUE(is_received(0)) << i;
+        EXPECT_TRUE(received(0) == make_packet(static_cast<std::uint8_t>(i), 1500)) << i;
+        open_receiver(1);
+    }
+    EXPECT_TRUE(fake::host.network.received.empty());
+}
+
+TEST_F(Network, OneThatDoesNotMasterTheBusMovesNothing) {
+    write_command(3);
+    queue({make_packet(1, 60)});
+    write(at::cr, cr_txe);
+    EXPECT_TRUE(fake::host.network.sent.empty());
+    open_receiver(1);
+    fake::host.network.received.push_back(make_packet(2, 60));
+    take_events();
+    EXPECT_TRUE(fake::host.network.received.empty()); // nobody waits for an old packet
+    EXPECT_FALSE(is_received(0));
+    write_command(7);
+    take_events();
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+}
+
+TEST_F(Network, ItsLineIsThePciFunctionsToStop) {
+    write_command(7 | 0x400); // interrupts disabled
+    queue({make_packet(1, 60)});
+    write(at::cr, cr_txe);
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_FALSE(pc.pic.pending(Pc::network_irq));
+    write_command(7);
+    take_events();
+    EXPECT_TRUE(pc.pic.pending(Pc::network_irq));
+}
+
+TEST_F(Network, RegistersAreWhereTheFunctionSaysAndOnlyThere) {
+    EXPECT_EQ(pc.read(Pc::network_ports + at::imr, 4, fake::host.now), isr_rxok | isr_txok);
+    EXPECT_FALSE(pc.read_memory(Pc::network_memory + 0x1000, 4, fake::host.now).has_value());
+    EXPECT_FALSE(pc.read_memory(Pc::network_memory + at::imr, 2, fake::host.now).has_value());
+    write_command(4);
+    EXPECT_FALSE(pc.read_memory(Pc::network_memory + at::imr, 4, fake::host.now).has_value());
+}
+
+TEST_F(Network, ABufferThatLeadsOutOfRamIsABusFault) {
+    open_receiver(1);
+    store(received_list + 4, static_cast<std::uint32_t>(ram_bytes) - 64); // leads out of RAM
+    fake::host.network.received.push_back(make_packet(2, 1500));
+    take_events();
+    EXPECT_TRUE(fake::host.network.received.empty());
+    EXPECT_EQ(pc.network.statistics.bus_faults, 1U);
+}
+
+TEST(NetworkCard, IsThereWhereTheBackEndCarriesPackets) {
+    fake::start(ram_bytes, 64);
+    pc.start(0, ram_bytes, 0);
+    insert_network_card();
+    EXPECT_FALSE(pc.has_network); // no network
+    EXPECT_FALSE(pc.read_memory(Pc::network_memory, 4, fake::host.now).has_value());
+}
+
+} // namespace
+
+} // namespace previrt

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/guest_network.hpp"
+
+#include "toolchain/run/confinement.hpp"
+#include "toolchain/run/monitored_threads.hpp"
+
+#include <algorithm>
+#include <sys/eventfd.h>
+
+namespace previrt {
+
+GuestNetwork::GuestNetwork(const NetworkChoice& choice)
+    : address_(choice.mac), end_(choice), events_{.sent = make_event(), .ended = make_event()} {}
+
+void GuestNetwork::describe(monitored::NetworkStart& start) const {
+    std::ranges::copy(address_, start.address);
+    start.is_there = true;
+}
+
+void GuestNetwork::relay(monitored::PacketRing& sent, monitored::PacketRing& received,
+                         const std::function<void()>& call_guest, pid_t group) {
+    confine_packet_thread(group);
+    PacketRelay relay(events_, end_.number(), sent, received, call_guest);
+    relay.run();
+    counts_ = relay.counts();
+}
+
+void GuestNetwork::end() const {
+    eventfd_write(events_.ended.number(), 1);
+}
+
+void GuestNetwork::describe_end(std::ostream& output) const {
+    output << "previrt: network: sent " << counts_.sent << " packets, " << counts_.sent_bytes << " bytes, "
+           << counts_.sent_dropped << " dropped; received " << counts_.received << " packets, "
+           << counts_.received_bytes << " bytes, " << counts_.received_dropped
+           << " dropped; calls: " << counts_.calls << " of the guest, " << counts_.woken_by_guest << " by it"
+           << (counts_.end_lost ? "; the other end went away" : "") << '\n';
+}
+
+std::optional<GuestNetwork> open_guest_network(const std::string& net) {
+    const NetworkChoice choice = parse_network(net);
+    return choice.kind == NetworkKind::none ? std::nullopt
+                                            : std::optional<GuestNetwork>(std::in_place, choice);
+}
+
+} // namespace previrt

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/monitored/network_start.hpp"
+#include "backends/monitored/packet_ring.hpp"
+#include "toolchain/host/program.hpp"
+#include "toolchain/net/network_choice.hpp"
+#include "toolchain/net/network_end.hpp"
+#include "toolchain/net/packet_relay.hpp"
+
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+
+namespace previrt {
+
+// The cable of a guest's network card: an end of a network of this machine, and the events by which the guest
+// and the thread at its rings call each other.
+class GuestNetwork {
+public:
+    // Before there is a guest: see UserNetwork. Throws InputError for what this machine does not give.
+    explicit GuestNetwork(const NetworkChoice& choice);
+
+    // An event: the guest calls by it.
+    [[nodiscard]] const Descriptor& called() const { return events_.sent; }
+    void describe(monitored::NetworkStart& start) const;
+
+    // The thread's work: confines itself, then carries packets until the guest has ended. `group`: see
+    // confine_packet_thread.
+    void relay(monitored::PacketRing& sent, monitored::PacketRing& received,
+               const std::function<void()>& call_guest, pid_t group = 0);
+    // The guest has ended.
+    void end() const;
+    // For --verbose, behind relay().
+    void describe_end(std::ostream& output) const;
+
+private:
+    MacAddress address_;
+    NetworkEnd end_;
+    PacketEvents events_;
+    PacketCounts counts_{};
+};
+
+// Empty: `--net none`.
+std::optional<GuestNetwork> open_guest_network(const std::string& net);
+
+} // namespace previrt
