@@ -160,7 +160,10 @@ TEST(Run, WhatCannotRunIsRefused) {
     refused("--on bare --stats f " + kernel, "--stats: on bare metal");
     refused("--on process --isolate " + kernel, "--isolate: in a process");
     refused("--on xen --cpus 2 " + kernel, "--cpus: under a VMM");
-    refused("--on xen --net user " + kernel, "--net: under a VMM");
+    refused("--on xen --net user " + kernel, "--net: --on xen has no network so far");
+    refused("--on process --net usr " + kernel, "usr");
+    refused("--on process --net user --memory 4080M " + kernel, "--memory may be 4064M at most");
+    refused("--on bare --net switch=socket " + kernel, "--on bare has user, tap=NAME, none");
     refused("--on xen --memory 1M " + kernel, "--memory: a kernel needs");
 }
 
