@@ -3,7 +3,8 @@
  * One SYSCALL made again and again, with a comparison of its result behind it as C libraries have it: a VMM may
  * have replaced both by something quicker. Results, RCX, R11 and all other registers are as ever, at each of
  * many calls; whoever jumps to the comparison finds it; an interrupt sees no address but the program's; what is
- * changed in the page is what runs from then on; and the same page at a second address works there.
+ * changed in the page, by the kernel or by a store that a VMM does for it, is what runs from then on; and the same
+ * page at a second address works there.
  *
  * Left out: a program that reads its own instructions.
  */
@@ -15,6 +16,7 @@
 #include "harness/timer.h"
 #include "harness/user.h"
 
+#include <previrt/annotate.h>
 #include <string.h>
 
 enum { period = 1193 /* 1 ms */, rounds = 1000, ticks_wanted = 20 };
@@ -144,6 +146,16 @@ static void check_changed(void) {
     check_rounds("changed back", first_place);
 }
 
+/* By a store that is annotated for a device's registers, which a VMM may do itself. */
+static void check_changed_by_annotated_store(void) {
+    check_rounds("many calls before an annotated store", first_place);
+    let_kernel_write(true);
+    previrt_mmio_write8(PREVIRT_DEVICE_ANY, code + (frequent_result - frequent_begin) + 1, 9);
+    let_kernel_write(false);
+    const struct exception exception = run_at(first_place, frequent_calls, rounds);
+    check_equal("an instruction changed by an annotated store", (uint32_t)exception.frame.rax, 9);
+}
+
 void guest(void) {
     load_descriptor_tables();
     prepare_user();
@@ -167,4 +179,5 @@ void guest(void) {
     check_rounds("and again at the first", first_place);
     check_interrupted();
     check_changed();
+    check_changed_by_annotated_store();
 }
