@@ -110,6 +110,8 @@ using NetworkAddress = std::array<std::uint8_t, 6>;
 
 // The card's; nullopt: there is no network, and nothing below is called.
 std::optional<NetworkAddress> network_address();
+// There is somebody at the other end. An event comes when that changes.
+bool network_is_up();
 // Where the next goes, of up to so many bytes. nullptr: there is no room, and an event comes when there is.
 std::uint8_t* packet_room(std::uint32_t bytes);
 void send_packet(std::uint32_t bytes); // so many of them

@@ -35,6 +35,10 @@ std::optional<NetworkAddress> network_address() {
     return address;
 }
 
+bool network_is_up() {
+    return !__atomic_load_n(&network().is_lost, __ATOMIC_ACQUIRE);
+}
+
 std::uint8_t* packet_room(std::uint32_t bytes) {
     std::uint8_t* const room = writer().reserve(bytes);
     return room != nullptr || writer().wait(bytes) ? room : writer().reserve(bytes);

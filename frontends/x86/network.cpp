@@ -52,6 +52,12 @@ void receive_packets(std::uint64_t now) {
     }
 }
 
+void follow_link(std::uint64_t now) {
+    if (pc.network.link() != backend::network_is_up()) {
+        pc.network.set_link(backend::network_is_up(), now);
+    }
+}
+
 void drop_received() {
     while (backend::received_packet()) {
         backend::release_packet();
@@ -75,13 +81,14 @@ void move_packets() {
     if (!pc.has_network) {
         return;
     }
+    follow_link(pc.advanced_to);
     if (pc.network_masters_bus()) {
         send_packets(pc.advanced_to);
         receive_packets(pc.advanced_to);
-        pc.update_lines();
     } else {
         drop_received();
     }
+    pc.update_lines();
     backend::notify_packets();
 }
 

@@ -39,7 +39,10 @@ else
     [[ $on != *-isolate ]] || isolate=(--isolate)
     "$previrt" run --on "${on%-isolate}" "$kernel/bzImage" "${options[@]}" "${isolate[@]}" --net "switch=$work/socket" \
         --append 'quiet own=10.9.0.1' </dev/null >"$work/peer" 2>&1 &
-    started+=($!)
+    peer=$!
+    started+=("$peer")
+    # Behind its peer, the switch ends, which a guest sees.
+    (while kill -0 "$peer" 2>/dev/null; do sleep 0.5; done; kill "${started[0]}" 2>/dev/null) &
     net=switch=$work/socket command_line='own=10.9.0.2 peer=10.9.0.1'
 fi
 run_guest "$previrt" "$on" "$kernel/bzImage" "${options[@]}" --stats "$work/stats.json" --net "$net" \

@@ -38,8 +38,10 @@ void hold_pipe_signal() {
 } // namespace
 
 PacketRelay::PacketRelay(const PacketEvents& events, int end, monitored::PacketRing& sent,
-                         monitored::PacketRing& received, std::function<void()> call_guest)
-    : events_(events), end_(end), sent_(sent), received_(received), call_guest_(std::move(call_guest)) {}
+                         monitored::PacketRing& received, std::function<void()> call_guest,
+                         std::function<void()> end_was_lost)
+    : events_(events), end_(end), sent_(sent), received_(received), call_guest_(std::move(call_guest)),
+      end_was_lost_(std::move(end_was_lost)) {}
 
 void PacketRelay::run() {
     hold_pipe_signal();
@@ -85,9 +87,14 @@ PacketRelay::Stop PacketRelay::write_frame(std::span<const std::uint8_t> frame) 
     }
     ++counts_.sent_dropped; // a tap that is down, for example, takes none
     if (is_gone(errno)) {
-        end_lost_ = true;
+        lose_end();
     }
     return Stop::nothing;
+}
+
+void PacketRelay::lose_end() {
+    end_lost_ = true;
+    end_was_lost_();
 }
 
 PacketRelay::Stop PacketRelay::receive() {
@@ -110,7 +117,7 @@ PacketRelay::Stop PacketRelay::receive() {
         } else if (got < 0 && errno == EAGAIN) {
             end_has_frames_ = false;
         } else if (got == 0 || errno != EINTR) {
-            end_lost_ = true;
+            lose_end();
         }
     }
     return Stop::bound;

@@ -35,9 +35,10 @@ struct PacketCounts {
 // by each read. Where the guest has no room, frames stay in the end; where the end has none, in the ring.
 class PacketRelay {
 public:
-    // `call_guest`: to its rings.
-    PacketRelay(const PacketEvents& events, int end, monitored::PacketRing& sent,
-                monitored::PacketRing& received, std::function<void()> call_guest);
+    // `call_guest`: to its rings. `end_was_lost`: once, by run().
+    PacketRelay(
+        const PacketEvents& events, int end, monitored::PacketRing& sent, monitored::PacketRing& received,
+        std::function<void()> call_guest, std::function<void()> end_was_lost = [] {});
 
     // Until the guest has ended. A frame that cannot be read or written any more is the end of the link, but
     // not of the guest: what it sends is dropped from then on.
@@ -57,6 +58,7 @@ private:
     Stop send();
     Stop write_frame(std::span<const std::uint8_t> frame);
     Stop receive();
+    void lose_end();
     void call_if_asked();
     [[nodiscard]] bool guest_has_sent();
     bool sleep(Stop sending, Stop receiving);
@@ -66,6 +68,7 @@ private:
     monitored::PacketReader sent_;
     monitored::PacketWriter received_;
     std::function<void()> call_guest_;
+    std::function<void()> end_was_lost_;
     bool end_has_frames_ = true; // as far as is known
     bool end_has_room_ = true;
     bool has_committed_ = false; // in this batch

@@ -5,6 +5,7 @@
 #include "toolchain/run/monitored_threads.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <sys/eventfd.h>
 
 namespace previrt {
@@ -17,10 +18,14 @@ void GuestNetwork::describe(monitored::NetworkStart& start) const {
     start.is_there = true;
 }
 
-void GuestNetwork::relay(monitored::PacketRing& sent, monitored::PacketRing& received,
+void GuestNetwork::relay(monitored::NetworkStart& start, const GuestRings& rings,
                          const std::function<void()>& call_guest, pid_t group) {
     confine_packet_thread(group);
-    PacketRelay relay(events_, end_.number(), sent, received, call_guest);
+    const auto end_was_lost = [&] {
+        std::atomic_ref(start.is_lost).store(true);
+        call_guest();
+    };
+    PacketRelay relay(events_, end_.number(), rings.sent, rings.received, call_guest, end_was_lost);
     relay.run();
     counts_ = relay.counts();
 }

@@ -15,6 +15,11 @@
 
 namespace previrt {
 
+struct GuestRings {
+    monitored::PacketRing& sent;
+    monitored::PacketRing& received;
+};
+
 // The cable of a guest's network card: an end of a network of this machine, and the events by which the guest
 // and the thread at its rings call each other.
 class GuestNetwork {
@@ -26,9 +31,9 @@ public:
     [[nodiscard]] const Descriptor& called() const { return events_.sent; }
     void describe(monitored::NetworkStart& start) const;
 
-    // The thread's work: confines itself, then carries packets until the guest has ended. `group`: see
-    // confine_packet_thread.
-    void relay(monitored::PacketRing& sent, monitored::PacketRing& received,
+    // The thread's work: confines itself, then carries packets until the guest has ended. `start`: where the
+    // guest has it. `group`: see confine_packet_thread.
+    void relay(monitored::NetworkStart& start, const GuestRings& rings,
                const std::function<void()>& call_guest, pid_t group = 0);
     // The guest has ended.
     void end() const;

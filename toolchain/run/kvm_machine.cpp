@@ -10,7 +10,6 @@
 #include "toolchain/run/kvm_time.hpp"
 
 #include <atomic>
-#include <cstring>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,9 +80,14 @@ void KvmMachine::describe_end(std::ostream& output) const {
     }
 }
 
+Handover& KvmMachine::handover() const {
+    return *reinterpret_cast<Handover*>(vmm_memory().subspan(layout_.handover, sizeof(Handover)).data());
+}
+
 void KvmMachine::write_handover(const RunOptions& options) {
     const KvmTime time = read_kvm_time(processor_->descriptor());
-    Handover handover = make_handover(layout_);
+    Handover& handover = this->handover();
+    handover = make_handover(layout_);
     handover.clock = time;
     if (network_) {
         network_->describe(handover.network);
@@ -91,7 +95,6 @@ void KvmMachine::write_handover(const RunOptions& options) {
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     handover.rewrites_user_calls =
         options.rewrite_system_calls && user_mode_ == UserMode::with_kernel ? 1 : 0;
-    std::memcpy(vmm_memory().subspan(layout_.handover, sizeof handover).data(), &handover, sizeof handover);
 }
 
 std::uint32_t& KvmMachine::event_word() const {
@@ -109,14 +112,16 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(layout_.output),
                                                   ring<ConsoleRing>(layout_.input), call_guest);
     const PacketThread packets =
-        !network_
-            ? PacketThread()
-            : PacketThread{.run =
-                               [&] {
-                                   network_->relay(ring<monitored::PacketRing>(layout_.sent),
-                                                   ring<monitored::PacketRing>(layout_.received), call_guest);
-                               },
-                           .end = [&] { network_->end(); }};
+        !network_ ? PacketThread()
+                  : PacketThread{.run =
+                                     [&] {
+                                         network_->relay(
+                                             handover().network,
+                                             {.sent = ring<monitored::PacketRing>(layout_.sent),
+                                              .received = ring<monitored::PacketRing>(layout_.received)},
+                                             call_guest);
+                                     },
+                                 .end = [&] { network_->end(); }};
     return run_with_console(options, *console_, events_,
                             {.run =
                                  [&] {

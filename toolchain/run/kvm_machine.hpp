@@ -47,6 +47,7 @@ private:
     void add_doorbells();
     [[nodiscard]] std::uint32_t& event_word() const;
     void call() const;
+    [[nodiscard]] kvm::Handover& handover() const;
     void write_handover(const RunOptions& options);
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
     template <typename Ring>

@@ -105,7 +105,12 @@ void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_
     image.copy_to(memory);
     write_at(file_, handover_.filter.offset, filter);
     write_at(file_, handover_.package.offset, package);
-    std::memcpy(memory.subspan(handover_address - image_address).data(), &handover_, sizeof handover_);
+    guests_handover() = handover_;
+}
+
+Handover& ProcessMachine::guests_handover() const {
+    constexpr std::uint64_t offset = handover_address - image_address;
+    return *reinterpret_cast<Handover*>(memory_->bytes().subspan(offset, sizeof(Handover)).data());
 }
 
 void ProcessMachine::describe(std::ostream& output) const {
@@ -176,9 +181,11 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
             ? PacketThread()
             : PacketThread{.run =
                                [&] {
-                                   network_->relay(ring<monitored::PacketRing>(handover_.network.sent),
-                                                   ring<monitored::PacketRing>(handover_.network.received),
-                                                   call_guest, first_.process);
+                                   network_->relay(
+                                       guests_handover().network,
+                                       {.sent = ring<monitored::PacketRing>(handover_.network.sent),
+                                        .received = ring<monitored::PacketRing>(handover_.network.received)},
+                                       call_guest, first_.process);
                                },
                            .end = [&] { network_->end(); }};
     return run_with_console(options, *console_, events_,

@@ -40,6 +40,7 @@ private:
     [[nodiscard]] Ring& ring(const monitored::Part& part) const;
     void fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
               std::span<const std::uint8_t> package);
+    [[nodiscard]] process::Handover& guests_handover() const; // what it was told
     void call() const;
     ProcessorEnd wait();
     void end() const;

@@ -44,4 +44,11 @@ if [ -n "$own" ]; then # a user network passes no fragments
     check 'large datagrams, in fragments' traffic send-datagrams "$peer" $((amount / 20000)) 20000
 fi
 check 'the end of the peer' traffic end "$peer"
+if [ -n "$own" ]; then # then the switch ends too; the driver does not tell the network, but says it
+    for second in 1 2 3 4 5 6 7 8 9 10; do
+        dmesg | grep -q 'eth0: link now down' && break
+        sleep 1
+    done
+    check 'a link that goes down' [ "$(dmesg | grep -c 'eth0: link now down')" = 1 ]
+fi
 end

@@ -163,6 +163,9 @@ bool packets_moved;
 std::optional<NetworkAddress> network_address() {
     return host.network.address;
 }
+bool network_is_up() {
+    return host.network.is_up;
+}
 std::uint8_t* packet_room(std::uint32_t bytes) {
     if (host.network.sent.size() == host.network.room) {
         return nullptr;

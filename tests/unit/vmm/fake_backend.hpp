@@ -41,6 +41,7 @@ using Packet = std::vector<std::uint8_t>;
 // The other side of the network.
 struct Network {
     std::optional<backend::NetworkAddress> address;
+    bool is_up = true;
     std::size_t room = 1000; // packets that may be sent
     std::vector<Packet> sent;
     std::deque<Packet> received; // on their way to the guest

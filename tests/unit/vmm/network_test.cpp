@@ -188,6 +188,24 @@ TEST_F(Network, ItsLineIsThePciFunctionsToStop) {
     EXPECT_TRUE(pc.pic.pending(Pc::network_irq));
 }
 
+TEST_F(Network, TheLinkIsThatOfTheNetwork) {
+    EXPECT_NE(read(at::cfg) & cfg_lnksts, 0U);
+    write(at::cfg, cfg_mode_1000 | cfg_pint_lnksts);
+    write(at::imr, isr_phy);
+    fake::host.network.is_up = false;
+    take_events();
+    EXPECT_TRUE(pc.pic.pending(Pc::network_irq));
+    EXPECT_NE(read(at::isr) & isr_phy, 0U);
+    EXPECT_EQ(read(at::cfg) & cfg_lnksts, 0U);
+    queue({make_packet(1, 60)});
+    write(at::cr, cr_txe);
+    EXPECT_TRUE(fake::host.network.sent.empty());
+    EXPECT_EQ(pc.network.statistics.unsent_link_down, 1U);
+    fake::host.network.is_up = true;
+    take_events();
+    EXPECT_NE(read(at::cfg) & cfg_lnksts, 0U);
+}
+
 TEST_F(Network, RegistersAreWhereTheFunctionSaysAndOnlyThere) {
     EXPECT_EQ(pc.read(Pc::network_ports + at::imr, 4, fake::host.now), isr_rxok | isr_txok);
     EXPECT_FALSE(pc.read_memory(Pc::network_memory + 0x1000, 4, fake::host.now).has_value());
