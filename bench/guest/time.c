@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A walk through 256 KiB, each cache line once, in an order that cannot be foreseen. */
 enum { line_bytes = 64, lines = 4096, pages = lines * line_bytes / 4096 };
@@ -115,7 +116,10 @@ int main(int argc, char **argv)
 	const unsigned long samples = number("times_samples"), microseconds = number("times_microseconds");
 	print_kernel();
 	const uint64_t enough = compare_clocks() * microseconds / 1000;
-	scratch_file = "/dev/shm/operations-file"; /* the same kind of file system on a host and in a guest */
+	/* The same kind of file system on a host and in a guest; and nobody else's file. */
+	static char file[64];
+	snprintf(file, sizeof file, "/dev/shm/operations-file.%d", (int)getpid());
+	scratch_file = file;
 	choose_operations();
 	begin_operations(argv[0]);
 	for (size_t i = 0; i < measured_count; i++)
