@@ -52,3 +52,4 @@ if [ "$status" -ne 0 ] || ! grep -q '^network: all passed' "$work/console"; then
     echo "network: FAILED with status $status"
     exit 1
 fi
+python3 "$here/check_stats.py" "$work/stats.json" "$kernel/previrt.json"

@@ -141,8 +141,6 @@ void place_parts(KvmLayout& layout, Places& places, std::uint64_t image_bytes, s
     layout.handover = places.take(page_size);
     layout.output = places.take_part(sizeof(ConsoleRing));
     layout.input = places.take_part(sizeof(ConsoleRing));
-    layout.sent = places.take_part(sizeof(monitored::PacketRing));
-    layout.received = places.take_part(sizeof(monitored::PacketRing));
     layout.package = places.take_part(package_bytes);
 }
 
@@ -171,6 +169,8 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     layout.vmm_is_at_level_3 = true;
     Places places;
     place_parts(layout, places, image_bytes, package_bytes);
+    layout.sent = places.take_part(sizeof(monitored::PacketRing));
+    layout.received = places.take_part(sizeof(monitored::PacketRing));
     place_rest(layout, places, free_bytes(guest_memory));
     layout.fixed_pages = {
         {.index = handover_index, .physical = layout.physical(layout.handover)},
