@@ -9,4 +9,4 @@
 #define __DECLARE_FLEX_ARRAY(TYPE, NAME) TYPE NAME[0]
 #include <linux/kvm.h>
 
-static_assert(sizeof(kvm_msrs) == 8 && sizeof(kvm_cpuid2) == 8 && sizeof(kvm_irq_routing) == 8);
+static_assert(sizeof(kvm_msrs) == 8 && sizeof(kvm_cpuid2) == 8);
