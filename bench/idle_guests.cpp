@@ -156,8 +156,9 @@ private:
         for (const IdleGuest& guest : guests_) {
             for (const pid_t process : table.family_of(guest.process())) {
                 const MemoryUse use = memory_use(process);
-                const auto pages = static_cast<double>(use.pages);
+                const auto pages = static_cast<double>(use.pages.value_or(0));
                 (process == guest.process() ? pages_.monitor : pages_.others) += pages;
+                hidden_ += use.pages ? 0 : 1;
                 page_tables_ += static_cast<double>(use.page_tables);
                 others_ += process == guest.process() ? 0 : 1;
             }
@@ -185,10 +186,18 @@ private:
             "processes' %.2f %%\n",
             seconds(used_.sum()), seconds(watched_for_), percent(used_.sum()), percent(used_.monitor),
             percent(used_.others));
-        std::printf("memory a guest  %.2f MiB: the monitor's %.2f, that of its %.1f processes %.2f, and page "
-                    "tables %.2f\n",
-                    mib(a_guest(pages_.sum() + page_tables_)), mib(a_guest(pages_.monitor)), a_guest(others_),
-                    mib(a_guest(pages_.others)), mib(a_guest(page_tables_)));
+        if (hidden_ == 0) {
+            std::printf(
+                "memory a guest  %.2f MiB: the monitor's %.2f, that of its %.1f processes %.2f, and page "
+                "tables %.2f\n",
+                mib(a_guest(pages_.sum() + page_tables_)), mib(a_guest(pages_.monitor)), a_guest(others_),
+                mib(a_guest(pages_.others)), mib(a_guest(page_tables_)));
+        } else {
+            std::printf(
+                "memory a guest  without user namespaces this host shows root only what its %.1f processes "
+                "have; the monitor has %.2f MiB, and page tables %.2f\n",
+                a_guest(others_), mib(a_guest(pages_.monitor)), mib(a_guest(page_tables_)));
+        }
         std::printf("the machine     %.2f MiB less are available for each guest (others' part in that counts "
                     "too)\n",
                     mib(a_guest(fell_by_)));
@@ -205,7 +214,7 @@ private:
                  {{"monitors", seconds(used_.monitor)}, {"processes", seconds(used_.others)}}},
                 {"bytes_a_guest",
                  {{"monitor", a_guest(pages_.monitor)},
-                  {"processes", a_guest(pages_.others)},
+                  {"processes", hidden_ == 0 ? nlohmann::json(a_guest(pages_.others)) : nlohmann::json()},
                   {"page_tables", a_guest(page_tables_)},
                   {"machine", a_guest(fell_by_)}}},
                 {"processes_a_guest", a_guest(others_)}};
@@ -220,7 +229,8 @@ private:
     Shared<Nanoseconds> used_;
     Shared<double> pages_; // bytes, of all guests
     double page_tables_ = 0;
-    double others_ = 0; // processes that are no monitors
+    double others_ = 0;   // processes that are no monitors
+    unsigned hidden_ = 0; // of them, whose memory is not shown
     double fell_by_ = 0;
 };
 

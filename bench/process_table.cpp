@@ -3,10 +3,12 @@
 
 #include "toolchain/image/input_error.hpp"
 
+#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -37,8 +39,7 @@ std::optional<pid_t> parent_of(const std::filesystem::path& process) {
 }
 
 // Of a line `NAME: NUMBER kB`.
-std::uint64_t read_bytes(const std::string& path, const std::string& name) {
-    std::ifstream file(path);
+std::uint64_t read_bytes(std::istream& file, const std::string& path, const std::string& name) {
     for (std::string line; std::getline(file, line);) {
         std::istringstream words(line);
         std::string word;
@@ -48,6 +49,20 @@ std::uint64_t read_bytes(const std::string& path, const std::string& name) {
         }
     }
     throw InputError(path + ": it has no " + name);
+}
+
+std::uint64_t read_bytes(const std::string& path, const std::string& name) {
+    std::ifstream file(path);
+    return read_bytes(file, path, name);
+}
+
+std::optional<std::uint64_t> read_if_allowed(const std::string& path, const std::string& name) {
+    errno = 0;
+    std::ifstream file(path);
+    if (!file && (errno == EACCES || errno == EPERM)) {
+        return std::nullopt;
+    }
+    return read_bytes(file, path, name);
 }
 
 } // namespace
@@ -84,7 +99,7 @@ std::chrono::nanoseconds processor_time(pid_t process) {
 
 MemoryUse memory_use(pid_t process) {
     const std::string directory = "/proc/" + std::to_string(process);
-    return {.pages = read_bytes(directory + "/smaps_rollup", "Pss"),
+    return {.pages = read_if_allowed(directory + "/smaps_rollup", "Pss"),
             .page_tables = read_bytes(directory + "/status", "VmPTE")};
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <sys/types.h>
 #include <vector>
 
@@ -25,7 +26,9 @@ private:
 std::chrono::nanoseconds processor_time(pid_t process);
 
 struct MemoryUse {
-    std::uint64_t pages = 0; // in bytes; of one that several processes have mapped, each counts its share
+    // In bytes; of one that several processes have mapped, each counts its share. Nullopt: it keeps its
+    // memory from us, as one without a debugger does.
+    std::optional<std::uint64_t> pages;
     std::uint64_t page_tables = 0;
 };
 

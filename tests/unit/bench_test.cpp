@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace previrt {
@@ -201,13 +203,38 @@ TEST(ProcessTable, AddsUpProcessorTime) {
 TEST(ProcessTable, CountsMemoryThatIsThere) {
     IdleGuest guest(shell("echo up; exec sleep 100"), "up");
     guest.read_output();
-    const std::uint64_t ours = memory_use(getpid()).pages;
+    const std::uint64_t ours = memory_use(getpid()).pages.value();
     const std::vector<std::uint8_t> block(std::size_t{64} << 20U, 1);
-    EXPECT_GE(memory_use(getpid()).pages, ours + (block.size() * 9 / 10));
+    EXPECT_GE(memory_use(getpid()).pages.value(), ours + (block.size() * 9 / 10));
     EXPECT_GT(memory_use(guest.process()).page_tables, 0U);
-    EXPECT_LT(memory_use(guest.process()).pages, block.size());
+    EXPECT_LT(memory_use(guest.process()).pages.value(), block.size());
     EXPECT_GT(available_memory(), 0U);
     EXPECT_THROW(memory_use(no_process), InputError);
+}
+
+// As guests' processes do, which only root, or who made their user namespace, looks into.
+TEST(ProcessTable, MemoryMayBeKeptFromUs) {
+    const pid_t user = fork();
+    if (user == 0) {
+        constexpr uid_t nobody = 65534;
+        const bool is_user = geteuid() != 0 || setresuid(nobody, nobody, nobody) == 0;
+        int hides[2];
+        const bool has_pipe = pipe(hides) == 0;
+        const pid_t hidden = is_user && has_pipe ? fork() : -1;
+        if (hidden == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            prctl(PR_SET_DUMPABLE, 0);
+            write(hides[1], "", 1);
+            pause();
+        }
+        char byte = 0;
+        const bool is_hidden = hidden > 0 && read(hides[0], &byte, 1) == 1;
+        const MemoryUse use = is_hidden ? memory_use(hidden) : MemoryUse{.pages = 1};
+        _exit(!use.pages && use.page_tables > 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(user, &status, 0), user);
+    EXPECT_EQ(status, 0);
 }
 
 } // namespace
