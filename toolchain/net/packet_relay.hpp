@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <span>
 
@@ -26,8 +27,7 @@ struct PacketCounts {
     std::uint64_t received_bytes;
     std::uint64_t received_dropped; // no frame
     std::uint64_t calls;            // of the guest
-    std::uint64_t woken_by_guest;
-    std::uint64_t woken_by_end;
+    std::uint64_t calls_by_guest;
     bool end_lost;
 };
 
@@ -62,6 +62,7 @@ private:
     void call_if_asked();
     [[nodiscard]] bool guest_has_sent();
     bool sleep(Stop sending, Stop receiving);
+    bool await(bool frames, bool room, const timespec* limit);
 
     const PacketEvents& events_;
     int end_;
@@ -73,6 +74,7 @@ private:
     bool end_has_room_ = true;
     bool has_committed_ = false; // in this batch
     bool has_released_ = false;
+    unsigned moved_ = 0; // frames, since it slept
     std::atomic<bool> end_lost_ = false;
     PacketCounts counts_{};
 };

@@ -38,7 +38,7 @@ void GuestNetwork::describe_end(std::ostream& output) const {
     output << "previrt: network: sent " << counts_.sent << " packets, " << counts_.sent_bytes << " bytes, "
            << counts_.sent_dropped << " dropped; received " << counts_.received << " packets, "
            << counts_.received_bytes << " bytes, " << counts_.received_dropped
-           << " dropped; calls: " << counts_.calls << " of the guest, " << counts_.woken_by_guest << " by it"
+           << " dropped; calls: " << counts_.calls << " of the guest, " << counts_.calls_by_guest << " by it"
            << (counts_.end_lost ? "; the other end went away" : "") << '\n';
 }
 
