@@ -144,8 +144,11 @@ void add_build_linux(CLI::App& app, Action& action) {
                         "small, rich, or a file of CONFIG_ lines; what it leaves out is off (small)");
     command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
-    command->add_flag("--plain", options->plain,
-                      "The same kernel without macros and patches, to compare with");
+    auto* const with =
+        command->add_option("--with", options->with, "A patch of linux-patches/optional, as ns83820-repairs");
+    command
+        ->add_flag("--plain", options->plain, "The same kernel without macros and patches, to compare with")
+        ->excludes(with);
     command->add_option("--jobs", options->jobs, "Compilers at once (as many as processors)");
     command->callback(
         [&action, options] { action = [options] { return build_linux(*options) ? 0 : answer_is_no; }; });

@@ -7,6 +7,7 @@
 #include "toolchain/linux/patches.hpp"
 #include "toolchain/linux/source.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -76,6 +77,19 @@ TEST_F(LinuxBuild, OurPatchesAreAsManyLinesAsTheirReadmeSays) {
     }
     EXPECT_NE(read_text(PREVIRT_SOURCE "/linux-patches/README.md").find(all), std::string::npos) << all;
     EXPECT_NE(message_of([] { linux_patches("9.9"); }).find("no patches for Linux 9.9"), std::string::npos);
+}
+
+TEST_F(LinuxBuild, OptionalPatchesAreThoseAskedFor) {
+    const std::vector<LinuxPatch> usual = linux_patches("6.1");
+    EXPECT_TRUE(std::ranges::none_of(usual, &LinuxPatch::optional));
+    const std::vector<LinuxPatch> more = linux_patches("6.1", {"ns83820-repairs"});
+    ASSERT_EQ(more.size(), usual.size() + 1);
+    EXPECT_TRUE(more.back().optional); // it applies to what the others have made
+    EXPECT_EQ(more.back().files, std::vector<std::string>{"drivers/net/ethernet/natsemi/ns83820.c"});
+    const std::string row = "| `ns83820-repairs` | " + std::to_string(more.back().lines) + " |";
+    EXPECT_NE(read_text(PREVIRT_SOURCE "/linux-patches/README.md").find(row), std::string::npos) << row;
+    EXPECT_NE(message_of([] { linux_patches("6.1", {"repairs"}); }).find("there are: ns83820-repairs"),
+              std::string::npos);
 }
 
 TEST_F(LinuxBuild, PatchedCopyLeavesTheSourceAndWhatIsUpToDate) {

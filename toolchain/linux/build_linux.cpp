@@ -38,7 +38,7 @@ public:
                                          : open_linux_source(options.source)),
           configuration_(find_configuration(options.configuration, source_.version)) {
         if (!options.plain) {
-            patches_ = linux_patches(source_.version);
+            patches_ = linux_patches(source_.version, options.with);
         }
         make_directories(options.output);
         output_ = fs::canonical(options.output).string();
@@ -246,8 +246,9 @@ private:
         if (!options_.plain) {
             unsigned lines = 0;
             for (const LinuxPatch& patch : patches_) {
-                json["patch_lines_by_purpose"][patch.purpose] = patch.lines;
-                lines += patch.lines;
+                json[patch.optional ? "optional_patch_lines" : "patch_lines_by_purpose"][patch.purpose] =
+                    patch.lines;
+                lines += patch.optional ? 0 : patch.lines;
             }
             json["patch_lines"] = lines;
             json["complete"] = audit_all(json);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 namespace previrt {
 
@@ -20,7 +21,8 @@ constexpr const char* own_headers = "include/previrt"; // not a patch: annotate.
 
 LinuxPatch read_patch(const std::string& path) {
     std::istringstream lines(read_text(path));
-    LinuxPatch patch{.path = path, .purpose = fs::path(path).stem().string(), .lines = 0, .files = {}};
+    LinuxPatch patch{
+        .path = path, .purpose = fs::path(path).stem().string(), .lines = 0, .files = {}, .optional = false};
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("+++ b/")) {
             patch.files.push_back(line.substr(6));
@@ -29,6 +31,30 @@ LinuxPatch read_patch(const std::string& path) {
         }
     }
     return patch;
+}
+
+// By their paths.
+std::vector<LinuxPatch> patches_in(const std::string& directory) {
+    std::vector<LinuxPatch> patches;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+        if (entry.path().extension() == ".patch") {
+            patches.push_back(read_patch(entry.path().string()));
+        }
+    }
+    std::ranges::sort(patches, {}, &LinuxPatch::path);
+    return patches;
+}
+
+LinuxPatch find_optional(const std::string& name) {
+    std::string known;
+    for (LinuxPatch& patch : patches_in(in_source_tree("linux-patches/optional"))) {
+        if (patch.purpose == name) {
+            patch.optional = true;
+            return std::move(patch);
+        }
+        known += " " + patch.purpose;
+    }
+    throw InputError("--with " + name + ": there is no such patch; there are:" + known);
 }
 
 void copy_if_different(const fs::path& from, const fs::path& to) {
@@ -57,19 +83,16 @@ void apply(const LinuxPatch& patch, const std::string& directory, const std::str
 
 } // namespace
 
-std::vector<LinuxPatch> linux_patches(const std::string& version) {
+std::vector<LinuxPatch> linux_patches(const std::string& version, const std::vector<std::string>& optional) {
     const std::string directory = in_source_tree("linux-patches/" + version);
     if (!fs::is_directory(directory)) {
         throw InputError(directory + ": there are no patches for Linux " + version +
                          " (begin with a copy of the nearest version's, or build with --plain)");
     }
-    std::vector<LinuxPatch> patches;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-        if (entry.path().extension() == ".patch") {
-            patches.push_back(read_patch(entry.path().string()));
-        }
+    std::vector<LinuxPatch> patches = patches_in(directory);
+    for (const std::string& name : optional) {
+        patches.push_back(find_optional(name));
     }
-    std::ranges::sort(patches, {}, &LinuxPatch::path);
     return patches;
 }
 

@@ -8,16 +8,18 @@
 
 namespace previrt {
 
-// One file of linux-patches/VERSION/; its name says what it is for.
+// One file of linux-patches/VERSION/ or linux-patches/optional/; its name says what it is for.
 struct LinuxPatch {
     std::string path;
     std::string purpose;
     unsigned lines; // added or changed
     std::vector<std::string> files;
+    bool optional = false;
 };
 
-// All patches for the source's version. Throws InputError.
-std::vector<LinuxPatch> linux_patches(const std::string& version);
+// All patches for the source's version, and these optional ones. Throws InputError.
+std::vector<LinuxPatch> linux_patches(const std::string& version,
+                                      const std::vector<std::string>& optional = {});
 
 // Makes `directory` a patched copy of the source; a later call writes only what differs, so that the build
 // there stays incremental. Throws InputError: the message names the patch and the hunk that does not apply.
