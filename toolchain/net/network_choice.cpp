@@ -21,8 +21,8 @@ constexpr unsigned least_mtu = 68; // of IPv4
 constexpr unsigned most_mtu = 9000;
 constexpr unsigned most_port = 65535;
 constexpr MacAddress usual_mac = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
-constexpr const char* forms = "none, user[,tcp=[HOSTADDR:]HOSTPORT:GUESTPORT][,udp=...], tap=NAME or "
-                              "switch=SOCKET; behind the last three [,mac=52:54:..][,mtu=68..9000]";
+constexpr const char* forms = "none, user[,mtu=68..9000][,tcp=[HOSTADDR:]HOSTPORT:GUESTPORT][,udp=...], "
+                              "tap=NAME or switch=SOCKET; behind the last three [,mac=52:54:..]";
 
 // Of all of the text, and without a sign.
 std::optional<unsigned> parse_number(std::string_view text, int base, unsigned least, unsigned most) {
@@ -154,7 +154,7 @@ private:
             has_mac_ = mac.has_value();
             return has_mac_;
         }
-        if (name == "mtu" && !has_mtu_) {
+        if (choice_.kind == NetworkKind::user && name == "mtu" && !has_mtu_) {
             const auto mtu = parse_number(part, 10, least_mtu, most_mtu);
             choice_.mtu = mtu.value_or(0);
             has_mtu_ = mtu.has_value();

@@ -27,7 +27,7 @@ struct NetworkChoice {
     std::string name; // the device's, or the switch's socket
     std::vector<PortForward> forwards;
     MacAddress mac{};
-    unsigned mtu = 1500;
+    unsigned mtu = 1500; // of `user`
 };
 
 // Throws InputError naming the part that is wrong.
