@@ -1,14 +1,27 @@
 #!/usr/bin/env bash
-# network.sh ON user|switch KERNEL-DIRECTORY BUILD-DIRECTORY
-# Traffic of a guest's network card, each end checking what it gets: with a program of this machine by `--net user`, or
-# between two guests at a switch.
+# network.sh ON user|switch|repaired KERNEL-DIRECTORY BUILD-DIRECTORY
+# Traffic of a guest's network card, each end checking what it gets: with a program of this machine by `--net user`,
+# between two guests at a switch, or there with the driver that linux-patches/optional mends, as a module, in long frames
+# of a VLAN.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 how=$2 kernel=$3 build=$4
 require_kernels "$kernel"
 previrt=$build/toolchain/previrt traffic=$build/tests/linux/traffic
 amount=${AMOUNT:-50000000}
-"$userland/make-initrd" "$work/initrd" /run-me="$here/guest/network.sh" /bin/traffic="$traffic" \
-    /bin/use-lease="$here/guest/use-lease"
+files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease")
+own_options='' peer_options=''
+if [ "$how" = repaired ]; then
+    mkdir "$work/driver"
+    patch --quiet -o "$work/driver/ns83820.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
+        "$here/../../linux-patches/optional/ns83820-repairs.patch"
+    sed -i 's/\.name\t\t= "ns83820"/.name = "ns83820-repaired"/' "$work/driver/ns83820.c" # the kernel has one
+    echo 'obj-m := ns83820.o' >"$work/driver/Makefile"
+    "$kernel/make" M="$work/driver" modules >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
+    "$previrt" audit "$work/driver/ns83820.ko"
+    files+=(/ns83820.ko="$work/driver/ns83820.ko")
+    own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7' peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
+fi
+"$userland/make-initrd" "$work/initrd" "${files[@]}"
 options=(--initrd "$work/initrd" --timeout 300 --verbose)
 started=()
 trap 'kill "${started[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
@@ -38,12 +51,12 @@ else
     isolate=()
     [[ $on != *-isolate ]] || isolate=(--isolate)
     "$previrt" run --on "${on%-isolate}" "$kernel/bzImage" "${options[@]}" "${isolate[@]}" --net "switch=$work/socket" \
-        --append 'quiet own=10.9.0.1' </dev/null >"$work/peer" 2>&1 &
+        --append "quiet own=10.9.0.1$peer_options" </dev/null >"$work/peer" 2>&1 &
     peer=$!
     started+=("$peer")
     # Behind its peer, the switch ends, which a guest sees.
     (while kill -0 "$peer" 2>/dev/null; do sleep 0.5; done; kill "${started[0]}" 2>/dev/null) &
-    net=switch=$work/socket command_line='own=10.9.0.2 peer=10.9.0.1'
+    net=switch=$work/socket command_line="own=10.9.0.2 peer=10.9.0.1$own_options"
 fi
 run_guest "$previrt" "$on" "$kernel/bzImage" "${options[@]}" --stats "$work/stats.json" --net "$net" \
     --append "quiet $command_line amount=$amount"
@@ -51,5 +64,13 @@ if [ "$status" -ne 0 ] || ! grep -q '^network: all passed' "$work/console"; then
     cat "$work/peer"
     echo "network: FAILED with status $status"
     exit 1
+fi
+if [ "$how" = user ]; then # where the device was the same all the time
+    counted=$(sed -n 's/^previrt: network: sent \([0-9]*\) packets.* 0 dropped; received \([0-9]*\) .* 0 dropped;.*/\2 \1/p' \
+        "$work/messages")
+    if [ "$(awk '$1 == "eth0:" { print $3, $11 }' "$work/console")" != "$counted" ]; then
+        echo "network: FAILED: the driver has not counted what went through ($counted)"
+        exit 1
+    fi
 fi
 python3 "$here/check_stats.py" "$work/stats.json" "$kernel/previrt.json"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "traffic.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -8,6 +9,39 @@
 #define MOST_BYTES 65536
 
 static uint64_t datagram[MOST_BYTES / sizeof(uint64_t)];
+
+static struct sockaddr_in group_at(in_port_t port) {
+    struct sockaddr_in group = {.sin_family = AF_INET, .sin_port = port};
+    inet_pton(AF_INET, TRAFFIC_GROUP, &group.sin_addr);
+    return group;
+}
+
+int open_group_member(struct in_addr own, in_port_t port) {
+    const struct sockaddr_in group = group_at(port);
+    const struct ip_mreq membership = {.imr_multiaddr = group.sin_addr, .imr_interface = own};
+    const int opened = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    widen(opened);
+    if (bind(opened, (const struct sockaddr *)&group, sizeof group) != 0 ||
+        setsockopt(opened, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) != 0) {
+        fail("a group");
+    }
+    return opened;
+}
+
+int open_group_sender(struct in_addr own, in_port_t port) {
+    const struct sockaddr_in group = group_at(port);
+    const int opened = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (setsockopt(opened, IPPROTO_IP, IP_MULTICAST_IF, &own, sizeof own) != 0 ||
+        connect(opened, (const struct sockaddr *)&group, sizeof group) != 0) {
+        fail("the way to a group");
+    }
+    return opened;
+}
+
+void widen(int socket) {
+    const int bytes = 1 << 22;
+    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+}
 
 void send_datagrams(int socket, uint64_t number, size_t bytes) {
     for (uint64_t i = 0; i < number; ++i) {

@@ -14,6 +14,7 @@ static const char usage[] =
     "traffic serve ADDRESS[:PORT]                      until it is told to end\n"
     "traffic send|receive ADDRESS[:PORT] BYTES          by TCP\n"
     "traffic send-datagrams|receive-datagrams ADDRESS[:PORT] NUMBER BYTES\n"
+    "traffic send-group|receive-group ADDRESS[:PORT] NUMBER BYTES       by multicast, on one network\n"
     "traffic end ADDRESS[:PORT]\n"
     "Each end checks what it gets. Status 1: something was wrong, lost by TCP, or out of order, or no datagram came; 2: it did not work.\n";
 
@@ -31,14 +32,31 @@ uint64_t now(void) {
 static int datagrams_like(int connection) {
     struct sockaddr_storage peer;
     socklen_t bytes = sizeof peer;
-    const int room = 1 << 22;
     const int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    setsockopt(datagrams, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    widen(datagrams);
     if (getpeername(connection, (struct sockaddr *)&peer, &bytes) != 0 ||
         connect(datagrams, (struct sockaddr *)&peer, bytes) != 0) {
         fail("a socket for datagrams");
     }
     return datagrams;
+}
+
+static struct in_addr own_address(int connection) {
+    struct sockaddr_in own;
+    socklen_t bytes = sizeof own;
+    if (getsockname(connection, (struct sockaddr *)&own, &bytes) != 0) {
+        fail("getsockname");
+    }
+    return own.sin_addr;
+}
+
+static in_port_t port_of_peer(int connection) {
+    struct sockaddr_in peer;
+    socklen_t bytes = sizeof peer;
+    if (getpeername(connection, (struct sockaddr *)&peer, &bytes) != 0) {
+        fail("getpeername");
+    }
+    return peer.sin_port;
 }
 
 static int report(const char *what, uint64_t wanted, const struct result *result, bool may_lose) {
@@ -62,16 +80,17 @@ static uint64_t number(const char *text) {
 }
 
 int main(int count, char **arguments) {
-    static const char *const names[] = {"send", "receive", "send-datagrams", "receive-datagrams", "end"};
-    static const int words[] = {4, 4, 5, 5, 3};
+    static const char *const names[] = {"send", "receive", "send-datagrams", "receive-datagrams", "send-group", "receive-group", "end"};
+    static const int words[] = {4, 4, 5, 5, 5, 5, 3};
+    enum { number_of_names = sizeof words / sizeof words[0] };
     if (count == 3 && strcmp(arguments[1], "serve") == 0) {
         return serve(arguments[2]);
     }
     unsigned what = 0;
-    while (what < 5 && (count < 3 || strcmp(arguments[1], names[what]) != 0)) {
+    while (what < number_of_names && (count < 3 || strcmp(arguments[1], names[what]) != 0)) {
         ++what;
     }
-    if (what == 5 || count != words[what]) {
+    if (what == number_of_names || count != words[what]) {
         fputs(usage, stderr);
         return 2;
     }
@@ -106,6 +125,17 @@ int main(int count, char **arguments) {
             fail("the first datagram");
         }
         receive_datagrams(datagrams, amount, bytes, &result);
+        return report(names[what], amount, &result, true);
+    }
+    case group_to_server:
+        read_all(connection, &first, sizeof first);
+        send_datagrams(open_group_sender(own_address(connection), port_of_peer(connection)), amount, bytes);
+        read_all(connection, &result, sizeof result);
+        return report(names[what], amount, &result, true);
+    case group_from_server: {
+        const int group = open_group_member(own_address(connection), port_of_peer(connection));
+        write_all(connection, &first, sizeof first);
+        receive_datagrams(group, amount, bytes, &result);
         return report(names[what], amount, &result, true);
     }
     default:

@@ -39,17 +39,17 @@ static void bind_to(int socket, const struct sockaddr_in *place) {
 /* Datagrams come to the port of the connection, and go to where a first one came from. */
 static int open_datagrams(const struct sockaddr_in *place) {
     const int opened = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const int bytes = 1 << 22;
-    setsockopt(opened, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    widen(opened);
     bind_to(opened, place);
     return opened;
 }
 
-static void answer(int connection, int datagrams, const struct request *request) {
+static void answer(int connection, int datagrams, const struct sockaddr_in *place, const struct request *request) {
     struct result result = {0};
     struct sockaddr_in from;
     socklen_t from_bytes = sizeof from;
     uint8_t first = 0;
+    int group = -1;
     switch (be32toh(request->what)) {
     case to_server:
         receive_stream(connection, be64toh(request->amount), &result);
@@ -71,9 +71,21 @@ static void answer(int connection, int datagrams, const struct request *request)
         }
         send_datagrams(datagrams, be64toh(request->amount), be32toh(request->datagram_bytes));
         return;
+    case group_to_server:
+        group = open_group_member(place->sin_addr, place->sin_port);
+        write_all(connection, &first, sizeof first);
+        receive_datagrams(group, be64toh(request->amount), be32toh(request->datagram_bytes), &result);
+        write_all(connection, &result, sizeof result);
+        break;
+    case group_from_server:
+        read_all(connection, &first, sizeof first); /* the other has joined */
+        group = open_group_sender(place->sin_addr, place->sin_port);
+        send_datagrams(group, be64toh(request->amount), be32toh(request->datagram_bytes));
+        break;
     default:
         fail("a request");
     }
+    close(group);
 }
 
 int serve(const char *address) {
@@ -95,7 +107,7 @@ int serve(const char *address) {
         const bool is_last = be32toh(request.what) == end_server;
         if (!is_last) {
             const int datagrams = open_datagrams(&place);
-            answer(connection, datagrams, &request);
+            answer(connection, datagrams, &place, &request);
             close(datagrams);
         }
         close(connection);
