@@ -22,7 +22,7 @@ if [ "$how" = repaired ]; then
     own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7' peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
 fi
 "$userland/make-initrd" "$work/initrd" "${files[@]}"
-options=(--initrd "$work/initrd" --timeout 300 --verbose)
+options=(--initrd "$work/initrd" --timeout "${TIMEOUT:-300}" --verbose)
 started=()
 trap 'kill "${started[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 

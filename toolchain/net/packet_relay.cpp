@@ -21,10 +21,8 @@ namespace {
 constexpr int longest_batch =
     64; // frames, after which the guest is called and the other direction has its turn
 
-// While frames come quicker than that, nobody is asked to call: a call costs a guest more than its frame.
-constexpr unsigned many = 4;
-constexpr timespec short_time{.tv_sec = 0, .tv_nsec = 200'000};
 constexpr timespec no_time{};
+constexpr timespec pace{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(StreamPace::wait).count()};
 
 static_assert(longest_frame == monitored::longest_packet);
 
@@ -55,7 +53,7 @@ void PacketRelay::run() {
         const Stop sending = send();
         const Stop receiving = receive();
         call_if_asked();
-        lives = sleep(sending, receiving);
+        lives = rest(sending, receiving);
     }
     send(); // its last words
     counts_.end_lost = end_lost_;
@@ -74,7 +72,7 @@ PacketRelay::Stop PacketRelay::send() {
         }
         sent_.release();
         has_released_ = true;
-        ++moved_;
+        pace_.count_frame();
     }
     return Stop::bound;
 }
@@ -116,7 +114,7 @@ PacketRelay::Stop PacketRelay::receive() {
         if (got >= static_cast<ssize_t>(frame_header)) {
             received_.commit(static_cast<std::uint32_t>(got));
             has_committed_ = true;
-            ++moved_;
+            pace_.count_frame();
             ++counts_.received;
             counts_.received_bytes += static_cast<std::uint64_t>(got);
         } else if (got > 0) {
@@ -148,25 +146,32 @@ bool PacketRelay::guest_has_sent() {
     return !sent_.wait() && sent_.next();
 }
 
-// Until there is something to do. False: the guest has ended.
+// False: the guest has ended.
+bool PacketRelay::rest(Stop sending, Stop receiving) {
+    const bool goes_on = sending == Stop::bound || receiving == Stop::bound;
+    if (!goes_on && pace_.waits(StreamPace::Clock::now())) {
+        end_has_frames_ = true; // there may be any of it then
+        end_has_room_ = true;
+        pollfd ended{.fd = events_.ended.number(), .events = POLLIN, .revents = 0};
+        return ppoll(&ended, 1, &pace, nullptr) <= 0;
+    }
+    return sleep(sending, receiving);
+}
+
+// Until there is something to do.
 bool PacketRelay::sleep(Stop sending, Stop receiving) {
     if (sending == Stop::no_room && end_has_room_) {
         sending = Stop::bound;
     }
-    const bool looks_again = moved_ >= many;
-    if (!looks_again && sending == Stop::nothing && guest_has_sent()) {
+    if (sending == Stop::nothing && guest_has_sent()) {
         sending = Stop::bound;
     }
-    if (!looks_again && receiving == Stop::no_room && !received_.wait(longest_frame)) {
+    if (receiving == Stop::no_room && !received_.wait(longest_frame)) {
         receiving = Stop::bound;
     }
-    const timespec* limit = looks_again ? &short_time : nullptr;
-    if (sending == Stop::bound || receiving == Stop::bound) {
-        limit = &no_time;
-    } else {
-        moved_ = 0;
-    }
-    return await(receiving == Stop::nothing && !end_lost_, sending == Stop::no_room && !end_lost_, limit);
+    const bool goes_on = sending == Stop::bound || receiving == Stop::bound;
+    return await(receiving == Stop::nothing && !end_lost_, sending == Stop::no_room && !end_lost_,
+                 goes_on ? &no_time : nullptr);
 }
 
 bool PacketRelay::await(bool frames, bool room, const timespec* limit) {

@@ -3,6 +3,7 @@
 
 #include "backends/monitored/packet_ring.hpp"
 #include "toolchain/host/program.hpp"
+#include "toolchain/net/stream_pace.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -61,6 +62,7 @@ private:
     void lose_end();
     void call_if_asked();
     [[nodiscard]] bool guest_has_sent();
+    bool rest(Stop sending, Stop receiving);
     bool sleep(Stop sending, Stop receiving);
     bool await(bool frames, bool room, const timespec* limit);
 
@@ -74,7 +76,7 @@ private:
     bool end_has_room_ = true;
     bool has_committed_ = false; // in this batch
     bool has_released_ = false;
-    unsigned moved_ = 0; // frames, since it slept
+    StreamPace pace_;
     std::atomic<bool> end_lost_ = false;
     PacketCounts counts_{};
 };
