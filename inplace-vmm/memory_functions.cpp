@@ -30,8 +30,14 @@ void* memmove(void* to, const void* from, std::size_t bytes) {
     if (target <= source || target >= source + bytes) {
         return memcpy(to, from, bytes);
     }
-    for (std::size_t i = bytes; i > 0; --i) {
-        target[i - 1] = source[i - 1];
+    std::size_t left = bytes;
+    for (; left >= sizeof(std::uint64_t); left -= sizeof(std::uint64_t)) { // from the end
+        std::uint64_t word = 0;
+        __builtin_memcpy(&word, source + left - sizeof(word), sizeof(word));
+        __builtin_memcpy(target + left - sizeof(word), &word, sizeof(word));
+    }
+    for (; left > 0; --left) {
+        target[left - 1] = source[left - 1];
     }
     return to;
 }

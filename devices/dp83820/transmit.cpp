@@ -14,13 +14,8 @@ constexpr std::uint32_t kept_of_guest = cmdsts_more | cmdsts_intr | cmdsts_crc |
 
 // Between the addresses and the type. The frame's last four bytes are there for it.
 void insert_tag(std::span<std::uint8_t> frame, std::uint32_t tag) {
-    std::size_t end = frame.size() - tag_bytes;
-    for (; end >= addresses_bytes + tag_bytes; end -= tag_bytes) {
-        std::memcpy(&frame[end], &frame[end - tag_bytes], tag_bytes);
-    }
-    for (; end > addresses_bytes; --end) {
-        frame[end + tag_bytes - 1] = frame[end - 1];
-    }
+    std::memmove(&frame[addresses_bytes + tag_bytes], &frame[addresses_bytes],
+                 frame.size() - addresses_bytes - tag_bytes);
     std::memcpy(&frame[addresses_bytes], &tag, tag_bytes);
 }
 
