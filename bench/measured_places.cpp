@@ -4,7 +4,11 @@
 #include "bench/gvisor.hpp"
 #include "bench/user_mode_linux.hpp"
 #include "toolchain/host/tree.hpp"
+#include "toolchain/image/input_error.hpp"
 #include "toolchain/userland/initrd.hpp"
+
+#include <algorithm>
+#include <iterator>
 
 namespace previrt {
 
@@ -78,6 +82,24 @@ MeasuredFiles make_measured_files(const std::string& kernel, const std::string& 
             .measuring_initrd = make_initrd("times", {{"/run-me", PREVIRT_TIMES}}),
             .launching_initrd = make_initrd("launch", {{"/init", PREVIRT_LAUNCH}}),
             .directory = directory};
+}
+
+std::vector<std::string> choose_columns(const std::vector<std::string>& all,
+                                        const std::vector<std::string>& named) {
+    std::string known;
+    for (const std::string& name : all) {
+        known += (known.empty() ? "" : ", ") + name;
+    }
+    for (const std::string& name : named) {
+        if (std::ranges::find(all, name) == all.end()) {
+            throw InputError("--columns: '" + name + "' is none of " + known);
+        }
+    }
+    std::vector<std::string> chosen;
+    std::ranges::copy_if(all, std::back_inserter(chosen), [&](const std::string& name) {
+        return named.empty() || name == all.front() || std::ranges::find(named, name) != named.end();
+    });
+    return chosen;
 }
 
 Column native_column() {

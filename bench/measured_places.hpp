@@ -27,6 +27,11 @@ struct Column {
     std::function<MeasuredPlace(const MeasuredFiles& files)> find;
 };
 
+// Of all columns these, in their order; none named: all. The first is what the others are compared with: it
+// is always there. Throws InputError.
+std::vector<std::string> choose_columns(const std::vector<std::string>& all,
+                                        const std::vector<std::string>& named);
+
 Column native_column();
 // `previrt run` with these options.
 Column previrt_column(const std::string& name, const std::vector<std::string>& options);

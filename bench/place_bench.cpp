@@ -23,27 +23,14 @@ void say(const std::string& what) {
     std::cerr << "previrt: " << what << '\n';
 }
 
-std::string names_of(std::span<const Column> columns) {
-    std::string names;
-    for (const Column& column : columns) {
-        names += (names.empty() ? "" : ", ") + column.name;
-    }
-    return names;
-}
-
-// The first is what the others are compared with: it is always there.
 std::vector<Column> choose(std::span<const Column> columns, const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-        if (std::ranges::find(columns, name, &Column::name) == columns.end()) {
-            throw InputError("--columns: '" + name + "' is none of " + names_of(columns));
-        }
+    std::vector<std::string> all;
+    for (const Column& column : columns) {
+        all.push_back(column.name);
     }
     std::vector<Column> chosen;
-    for (const Column& column : columns) {
-        if (names.empty() || &column == columns.data() ||
-            std::ranges::find(names, column.name) != names.end()) {
-            chosen.push_back(column);
-        }
+    for (const std::string& name : choose_columns(all, names)) {
+        chosen.push_back(*std::ranges::find(columns, name, &Column::name));
     }
     return chosen;
 }

@@ -6,6 +6,7 @@
 #include "bench/linux_padding.hpp"
 #include "bench/linux_process.hpp"
 #include "bench/linux_xen.hpp"
+#include "bench/network_bench.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/audit/sites.hpp"
 #include "toolchain/doctor/doctor.hpp"
@@ -288,6 +289,26 @@ void add_bench_idle(CLI::App& bench, Action& action) {
     });
 }
 
+void add_bench_net(CLI::App& bench, Action& action) {
+    auto* const command = bench.add_subcommand(
+        "net", "What sending and receiving takes by a tap device: time and processor time, beside UML's and "
+               "QEMU's cards (root only)");
+    const auto options = std::make_shared<NetworkBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command->add_option("--columns", options->columns, "Only these, with commas between (all)")
+        ->delimiter(',');
+    command->add_option("--runs", options->runs, "How often each place is started and measured (5)")
+        ->check(CLI::Range(1, 1000));
+    command->add_option("--mebibytes", options->mebibytes, "Of each stream (100)")
+        ->check(CLI::Range(1, 100000));
+    command->callback([&action, options] {
+        action = [options] {
+            bench_network(*options);
+            return 0;
+        };
+    });
+}
+
 void add_bench(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand("bench", "Measure beside the peers");
     command->require_subcommand(1);
@@ -310,6 +331,7 @@ void add_bench(CLI::App& app, Action& action) {
         "What a process costs Linux: time an operation, and the host's, User Mode Linux's and gVisor's",
         bench_linux_process);
     add_bench_idle(*command, action);
+    add_bench_net(*command, action);
 }
 
 void add_doctor(CLI::App& app, Action& action) {

@@ -72,7 +72,8 @@ std::string dependency_of(const Apt& apt, const std::string& name) {
 }
 
 std::string failure_to_download(const DebianPackages& packages) {
-    return "cannot download Debian's packages (" + packages.names.front() + " ...)";
+    const std::string list = packages.list();
+    return "cannot download Debian's packages (" + list.substr(0, list.find('\n')) + " ...)";
 }
 
 // What apt knows of Debian is renewed. The result is a command that downloads.

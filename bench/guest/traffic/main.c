@@ -61,7 +61,7 @@ static in_port_t port_of_peer(int connection) {
 
 static int report(const char *what, uint64_t wanted, const struct result *result, bool may_lose) {
     const double seconds = (double)(result->nanoseconds + 1) / 1e9;
-    printf("traffic: %s: %llu of %llu in %.3f s, %.0f/s, %llu wrong, %llu out of order\n", what,
+    printf("traffic: %s: %llu of %llu in %.6f s, %.0f/s, %llu wrong, %llu out of order\n", what,
            (unsigned long long)result->got, (unsigned long long)wanted, seconds, (double)result->got / seconds,
            (unsigned long long)result->wrong, (unsigned long long)result->out_of_order);
     const bool is_right = result->wrong == 0 && result->out_of_order == 0;
