@@ -13,7 +13,7 @@ struct NetworkStart {
     Part received;
     std::uint8_t address[6];
     bool is_there; // and so is a card
-    bool is_lost;  // its other end: set at any time, before a call
+    bool is_down;  // its link: set and cleared at any time, before a call
 };
 
 } // namespace previrt::monitored

@@ -36,7 +36,7 @@ std::optional<NetworkAddress> network_address() {
 }
 
 bool network_is_up() {
-    return !__atomic_load_n(&network().is_lost, __ATOMIC_ACQUIRE);
+    return !__atomic_load_n(&network().is_down, __ATOMIC_ACQUIRE);
 }
 
 std::uint8_t* packet_room(std::uint32_t bytes) {

@@ -38,7 +38,8 @@ run_guest() { # PREVIRT ON OPTION ...
 
     [[ $on != *-isolate ]] || set -- --isolate "$@"
     status=0
-    "$previrt" run --on "${on%-isolate}" "$@" </dev/null 2>"$work/messages" | tr -d '\r' >"$work/console" || status=$?
+    "$previrt" run --on "${on%-isolate}" "$@" </dev/null 2>"$work/messages" |
+        sed -u 's/\r//g' >"$work/console" || status=$?
     cat "$work/console" "$work/messages"
     skip_if_refused "$status" "$work/messages"
 }

@@ -54,6 +54,12 @@ else
         --append "quiet own=10.9.0.1$peer_options" </dev/null >"$work/peer" 2>&1 &
     peer=$!
     started+=("$peer")
+    # Where the guest says so, its peer's cable is pulled, and plugged in again.
+    (
+        until grep -qs "network: pull the peer's cable" "$work/console"; do sleep 0.1; done
+        kill -USR1 "$peer" && sleep 1 && kill -USR2 "$peer"
+    ) &
+    started+=($!)
     # Behind its peer, the switch ends, which a guest sees.
     (while kill -0 "$peer" 2>/dev/null; do sleep 0.5; done; kill "${started[0]}" 2>/dev/null) &
     net=switch=$work/socket command_line="own=10.9.0.2 peer=10.9.0.1$own_options"

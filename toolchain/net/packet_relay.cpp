@@ -2,6 +2,7 @@
 #include "toolchain/net/packet_relay.hpp"
 
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/net/cable_signals.hpp"
 #include "toolchain/net/frame.hpp"
 
 #include <array>
@@ -42,9 +43,9 @@ void hold_pipe_signal() {
 
 PacketRelay::PacketRelay(const PacketEvents& events, int end, monitored::PacketRing& sent,
                          monitored::PacketRing& received, std::function<void()> call_guest,
-                         std::function<void()> end_was_lost)
+                         std::function<void(bool up)> link_changed)
     : events_(events), end_(end), sent_(sent), received_(received), call_guest_(std::move(call_guest)),
-      end_was_lost_(std::move(end_was_lost)) {}
+      link_changed_(std::move(link_changed)) {}
 
 void PacketRelay::run() {
     hold_pipe_signal();
@@ -65,7 +66,7 @@ PacketRelay::Stop PacketRelay::send() {
         if (!frame) {
             return Stop::nothing;
         }
-        if (frame->size() < frame_header || end_lost_) {
+        if (frame->size() < frame_header || !link_is_up()) {
             ++counts_.sent_dropped;
         } else if (!end_has_room_ || write_frame(*frame) == Stop::no_room) {
             return Stop::no_room;
@@ -98,7 +99,14 @@ PacketRelay::Stop PacketRelay::write_frame(std::span<const std::uint8_t> frame) 
 
 void PacketRelay::lose_end() {
     end_lost_ = true;
-    end_was_lost_();
+    link_changed_(false);
+}
+
+void PacketRelay::follow_cable() {
+    if (const std::optional<bool> plugged = read_cable_signals(events_.cable)) {
+        cable_in_ = *plugged;
+        link_changed_(link_is_up());
+    }
 }
 
 PacketRelay::Stop PacketRelay::receive() {
@@ -111,7 +119,7 @@ PacketRelay::Stop PacketRelay::receive() {
             return Stop::no_room;
         }
         const ssize_t got = read(end_, room, longest_frame);
-        if (got >= static_cast<ssize_t>(frame_header)) {
+        if (got >= static_cast<ssize_t>(frame_header) && cable_in_) {
             received_.commit(static_cast<std::uint32_t>(got));
             has_committed_ = true;
             pace_.count_frame();
@@ -150,12 +158,20 @@ bool PacketRelay::guest_has_sent() {
 bool PacketRelay::rest(Stop sending, Stop receiving) {
     const bool goes_on = sending == Stop::bound || receiving == Stop::bound;
     if (!goes_on && pace_.waits(StreamPace::Clock::now())) {
-        end_has_frames_ = true; // there may be any of it then
-        end_has_room_ = true;
-        pollfd ended{.fd = events_.ended.number(), .events = POLLIN, .revents = 0};
-        return ppoll(&ended, 1, &pace, nullptr) <= 0;
+        return wait_for_stream();
     }
     return sleep(sending, receiving);
+}
+
+bool PacketRelay::wait_for_stream() {
+    std::array<pollfd, 2> waiting = {{{.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
+                                      {.fd = events_.cable.number(), .events = POLLIN, .revents = 0}}};
+    end_has_frames_ = true; // there may be any of it then
+    end_has_room_ = true;
+    if (ppoll(waiting.data(), waiting.size(), &pace, nullptr) > 0) {
+        follow_cable();
+    }
+    return waiting[0].revents == 0;
 }
 
 // Until there is something to do.
@@ -175,9 +191,10 @@ bool PacketRelay::sleep(Stop sending, Stop receiving) {
 }
 
 bool PacketRelay::await(bool frames, bool room, const timespec* limit) {
-    std::array<pollfd, 3> waiting = {
+    std::array<pollfd, 4> waiting = {
         {{.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
          {.fd = events_.sent.number(), .events = POLLIN, .revents = 0},
+         {.fd = events_.cable.number(), .events = POLLIN, .revents = 0},
          {.fd = frames || room ? end_ : -1,
           .events = static_cast<short>((frames ? POLLIN : 0) | (room ? POLLOUT : 0)),
           .revents = 0}}};
@@ -190,6 +207,9 @@ bool PacketRelay::await(bool frames, bool room, const timespec* limit) {
         counts_.calls_by_guest += count;
     }
     if (waiting[2].revents != 0) {
+        follow_cable();
+    }
+    if (waiting[3].revents != 0) {
         end_has_frames_ = end_has_frames_ || frames;
         end_has_room_ = true;
     }

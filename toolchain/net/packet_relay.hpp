@@ -18,15 +18,16 @@ namespace previrt {
 struct PacketEvents {
     Descriptor sent;  // the guest's: something is in its ring, or there is room in ours
     Descriptor ended; // there is no guest any more
+    Descriptor cable; // see cable_signals.hpp
 };
 
 struct PacketCounts {
     std::uint64_t sent;
     std::uint64_t sent_bytes;
-    std::uint64_t sent_dropped; // no frame, or nothing takes it
+    std::uint64_t sent_dropped; // no frame, or there is nothing that takes it
     std::uint64_t received;
     std::uint64_t received_bytes;
-    std::uint64_t received_dropped; // no frame
+    std::uint64_t received_dropped; // no frame, or the cable is out
     std::uint64_t calls;            // of the guest
     std::uint64_t calls_by_guest;
     bool end_lost;
@@ -34,12 +35,13 @@ struct PacketCounts {
 
 // Between a guest's rings and an end: a nonblocking descriptor that takes a frame by each write and gives one
 // by each read. Where the guest has no room, frames stay in the end; where the end has none, in the ring.
+// While the cable is pulled out, what comes from either side is dropped.
 class PacketRelay {
 public:
-    // `call_guest`: to its rings. `end_was_lost`: once, by run().
+    // `call_guest`: to its rings. `link_changed`: by run().
     PacketRelay(
         const PacketEvents& events, int end, monitored::PacketRing& sent, monitored::PacketRing& received,
-        std::function<void()> call_guest, std::function<void()> end_was_lost = [] {});
+        std::function<void()> call_guest, std::function<void(bool up)> link_changed = [](bool) {});
 
     // Until the guest has ended. A frame that cannot be read or written any more is the end of the link, but
     // not of the guest: what it sends is dropped from then on.
@@ -59,10 +61,13 @@ private:
     Stop send();
     Stop write_frame(std::span<const std::uint8_t> frame);
     Stop receive();
+    [[nodiscard]] bool link_is_up() const { return !end_lost_ && cable_in_; }
     void lose_end();
+    void follow_cable();
     void call_if_asked();
     [[nodiscard]] bool guest_has_sent();
     bool rest(Stop sending, Stop receiving);
+    bool wait_for_stream();
     bool sleep(Stop sending, Stop receiving);
     bool await(bool frames, bool room, const timespec* limit);
 
@@ -71,12 +76,13 @@ private:
     monitored::PacketReader sent_;
     monitored::PacketWriter received_;
     std::function<void()> call_guest_;
-    std::function<void()> end_was_lost_;
+    std::function<void(bool up)> link_changed_;
     bool end_has_frames_ = true; // as far as is known
     bool end_has_room_ = true;
     bool has_committed_ = false; // in this batch
     bool has_released_ = false;
     StreamPace pace_;
+    bool cable_in_ = true;
     std::atomic<bool> end_lost_ = false;
     PacketCounts counts_{};
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/guest_network.hpp"
 
+#include "toolchain/net/cable_signals.hpp"
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/monitored_threads.hpp"
 
@@ -11,7 +12,8 @@
 namespace previrt {
 
 GuestNetwork::GuestNetwork(const NetworkChoice& choice)
-    : address_(choice.mac), end_(choice), events_{.sent = make_event(), .ended = make_event()} {}
+    : address_(choice.mac), end_(choice),
+      events_{.sent = make_event(), .ended = make_event(), .cable = hold_cable_signals()} {}
 
 void GuestNetwork::describe(monitored::NetworkStart& start) const {
     std::ranges::copy(address_, start.address);
@@ -21,11 +23,11 @@ void GuestNetwork::describe(monitored::NetworkStart& start) const {
 void GuestNetwork::relay(monitored::NetworkStart& start, const GuestRings& rings,
                          const std::function<void()>& call_guest, pid_t group) {
     confine_packet_thread(group);
-    const auto end_was_lost = [&] {
-        std::atomic_ref(start.is_lost).store(true);
+    const auto link_changed = [&](bool up) {
+        std::atomic_ref(start.is_down).store(!up);
         call_guest();
     };
-    PacketRelay relay(events_, end_.number(), rings.sent, rings.received, call_guest, end_was_lost);
+    PacketRelay relay(events_, end_.number(), rings.sent, rings.received, call_guest, link_changed);
     relay.run();
     counts_ = relay.counts();
 }

@@ -55,14 +55,19 @@ bind_again() {
 down_and_up() {
     ip link set eth0 down && sleep 1 && ip link set eth0 up
 }
+cable_pulled() { # of the peer, by who reads this
+    echo "network: pull the peer's cable" && sleep 3
+}
 # The driver as it is does not tell the network, but says it.
-link_is_down() {
+link_went_down() { # HOW-OFTEN
     for second in 1 2 3 4 5 6 7 8 9 10; do
-        dmesg | grep -q 'eth0: link now down' && break
+        [ "$(dmesg | grep -c 'eth0: link now down')" = "$1" ] && return
         sleep 1
     done
-    [ "$(dmesg | grep -c 'eth0: link now down')" = 1 ] &&
-        { [ ! -f /ns83820.ko ] || [ "$(cat /sys/class/net/eth0/carrier)" = 0 ]; }
+    return 1
+}
+link_is_down() {
+    link_went_down 1 && { [ ! -f /ns83820.ko ] || [ "$(cat /sys/class/net/eth0/carrier)" = 0 ]; }
 }
 
 # What Linux loses for want of room is nothing that the card can help.
@@ -73,6 +78,7 @@ check 'an address' set_up
 ip address show
 if [ -z "$peer" ]; then
     check serving traffic serve "$own"
+    check 'its cable was pulled once' link_went_down 1
     end
 fi
 # Who sends datagrams only may wait for ever for a ring that has room again, unless something else is sent: a defect of
@@ -94,6 +100,7 @@ if [ -n "$own" ]; then # a user network passes neither groups nor fragments
     check 'to a group' traffic send-group "$peer" $((amount / 14000)) 1400
     check 'as one of a group' traffic receive-group "$peer" $((amount / 14000)) 1400
     check 'large datagrams, in fragments' traffic send-datagrams "$peer" $((amount / 20000)) 20000
+    check "a peer's cable" under_traffic cable_pulled
     if [ -f /ns83820.ko ]; then
         check 'a device that goes down and comes up' under_traffic down_and_up
     else # which transmits nothing more then: a defect of the driver

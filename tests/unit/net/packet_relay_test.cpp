@@ -2,12 +2,14 @@
 #include "toolchain/net/packet_relay.hpp"
 
 #include "tests/unit/net/frames.hpp"
+#include "toolchain/net/cable_signals.hpp"
 #include "toolchain/net/packet_socket.hpp"
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/monitored_threads.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include <poll.h>
 #include <random>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <thread>
 
@@ -103,17 +106,35 @@ protected:
         clock_gettime(clock, &now);
         return static_cast<double>(now.tv_sec) + (1e-9 * static_cast<double>(now.tv_nsec));
     }
+    // All that either side has sent was taken.
+    [[nodiscard]] bool await_drained() const {
+        for (int waited = 0; waited < patience; ++waited) {
+            int unread = 0;
+            ioctl(other(), TIOCOUTQ, &unread);
+            if (unread == 0 && __atomic_load_n(&sent_->consumed, __ATOMIC_ACQUIRE) == sent_->produced) {
+                return true;
+            }
+            std::this_thread::sleep_for(1ms);
+        }
+        return false;
+    }
     [[nodiscard]] int other() const { return pair_.theirs.number(); }
 
     std::unique_ptr<PacketRing> sent_ = std::make_unique<PacketRing>();
     std::unique_ptr<PacketRing> received_ = std::make_unique<PacketRing>();
     PacketWriter writer_{*sent_};
     PacketReader reader_{*received_};
-    PacketEvents events_{.sent = make_event(), .ended = make_event()};
+    PacketEvents events_{.sent = make_event(), .ended = make_event(), .cable = hold_cable_signals()};
     Descriptor called_ = make_event();
+    Descriptor up_ = make_event();
+    Descriptor down_ = make_event();
     PacketPair pair_ = make_packet_pair();
-    PacketRelay relay_{events_, pair_.ours.number(), *sent_, *received_,
-                       [this] { eventfd_write(called_.number(), 1); }};
+    PacketRelay relay_{events_,
+                       pair_.ours.number(),
+                       *sent_,
+                       *received_,
+                       [this] { eventfd_write(called_.number(), 1); },
+                       [this](bool up) { eventfd_write((up ? up_ : down_).number(), 1); }};
     std::thread thread_;
 };
 
@@ -312,6 +333,31 @@ TEST_F(Relay, WithoutItsEndTheGuestRunsOn) {
     const PacketCounts& counts = stop();
     EXPECT_TRUE(counts.end_lost);
     EXPECT_EQ(counts.sent_dropped, frames);
+}
+
+TEST_F(Relay, ACableCanBePulledAndPlugged) {
+    start();
+    kill(getpid(), SIGUSR1);
+    ASSERT_TRUE(await(down_, patience));
+    constexpr std::uint32_t frames = 100;
+    for (std::uint32_t i = 0; i < frames; ++i) {
+        ASSERT_TRUE(guest_sends(make_numbered_frame(i, 60)));
+        ASSERT_TRUE(send_frame(other(), make_numbered_frame(i, 60)));
+    }
+    ASSERT_TRUE(await_drained());
+    EXPECT_FALSE(reader_.next());
+    kill(getpid(), SIGUSR2);
+    ASSERT_TRUE(await(up_, patience));
+    ASSERT_TRUE(send_frame(other(), make_numbered_frame(frames, 60)));
+    EXPECT_EQ(guest_takes(), make_numbered_frame(frames, 60));
+    ASSERT_TRUE(guest_sends(make_numbered_frame(frames, 60)));
+    EXPECT_EQ(take_frame(other()), make_numbered_frame(frames, 60));
+    kill(getpid(), SIGUSR1);
+    ASSERT_TRUE(await(down_, patience));
+    const PacketCounts& counts = stop();
+    EXPECT_EQ(counts.sent_dropped, frames);
+    EXPECT_EQ(counts.received_dropped, frames);
+    EXPECT_FALSE(counts.end_lost);
 }
 
 TEST_F(Relay, LastWordsAreSent) {
