@@ -151,7 +151,7 @@ private:
     }
 
     // Places take turns, so that what else the machine does meets all of them.
-    void measure(Place& place, unsigned run) {
+    void measure(Place& place, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << options_.runs << ": " << place.name << '\n';
         for (const NetworkTransfer& transfer :
              measure_transfers(place.program, of({PREVIRT_TRAFFIC, "serve", host_address}))) {
