@@ -50,7 +50,8 @@ void Interrupts::raise(std::uint32_t bits, std::uint64_t now) {
 std::uint32_t Interrupts::read_status(std::uint64_t now) {
     const std::uint32_t value = raw_status();
     status = 0;
-    paused_until = now + least_pause;
+    doublings = value == isr_rxidle ? std::min(doublings + 1, most_doublings) : 0;
+    paused_until = now + (least_pause << doublings);
     if ((holdoff & ihr_ihctl) == 0) {
         held_until = now + holdoff_time();
     }

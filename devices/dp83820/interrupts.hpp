@@ -9,8 +9,10 @@ namespace previrt::dp83820 {
 // ISR, IMR, IER and IHR, and when INTx follows from them.
 struct Interrupts {
     // Between the guest's reading of ISR and the next interrupt: without, Linux never gets out of an
-    // interrupt handler that enables a receiver whose ring is full.
+    // interrupt handler that enables a receiver whose ring is full. It is doubled by each that tells of that
+    // alone: a slow guest needs longer to come to the emptying of its ring.
     std::uint64_t least_pause = 20'000;
+    static constexpr std::uint32_t most_doublings = 5;
 
     std::uint32_t status = 0; // without HIBINT
     std::uint32_t mask = 0;
@@ -18,6 +20,7 @@ struct Interrupts {
     std::uint32_t holdoff = 0; // IHR
     bool fast_timer = false;   // CFG.TMRTEST
     std::uint64_t paused_until = 0;
+    std::uint32_t doublings = 0;  // of the pause
     std::uint64_t held_until = 0; // by IHR
 
     void reset();

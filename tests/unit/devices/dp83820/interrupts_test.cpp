@@ -64,6 +64,33 @@ TEST_F(Line, RisesAgainOnlyAfterAPause) {
     EXPECT_TRUE(card.line());
 }
 
+// A guest too slow for the usual pause.
+TEST_F(Line, IdleReceiversAloneProlongThePause) {
+    card.write(at::imr, isr_rxidle);
+    card.write(at::ier, 1);
+    const auto find_no_descriptor = [&] {
+        layout.write(card.ram, receive_at(0), 0, 0, cmdsts_own);
+        card.write(at::rxdp, receive_at(0));
+        enable_receiver();
+    };
+    find_no_descriptor();
+    EXPECT_EQ(card.read(at::isr), isr_rxidle);
+    std::uint64_t wanted = 2 * pause;
+    for (unsigned i = 0; i < 20; ++i) {
+        find_no_descriptor();
+        EXPECT_EQ(next_event(), card.now + wanted);
+        card.now += wanted;
+        EXPECT_TRUE(card.line());
+        EXPECT_EQ(card.read(at::isr), isr_rxidle);
+        wanted = std::min(2 * wanted, pause << Interrupts::most_doublings);
+    }
+    find_no_descriptor();
+    software_interrupt();
+    EXPECT_EQ(card.read(at::isr), isr_rxidle | isr_swi);
+    find_no_descriptor();
+    EXPECT_EQ(next_event(), card.now + pause);
+}
+
 TEST_F(Line, IhrHoldsOffAfterAReadOfIsr) {
     card.write(at::ihr, 3);
     EXPECT_EQ(card.read(at::ihr), 3U);
