@@ -116,6 +116,10 @@ void print_counters() {
     member("delivered_at_site") << counters.delivered_at_site;
     member("delivered_at_return") << counters.delivered_at_return;
     member("delivered_at_idle") << counters.delivered_at_idle;
+    member("packets_sent") << counters.packets_sent;
+    member("packets_received") << counters.packets_received;
+    member("packets_lost") << counters.packets_lost;
+    member("packet_calls") << counters.packet_calls;
     print << "}\n";
 }
 

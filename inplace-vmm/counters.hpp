@@ -31,6 +31,10 @@ struct Counters {
     std::uint64_t delivered_at_site;   // at sti, popf, iret
     std::uint64_t delivered_at_return; // on the way to user mode
     std::uint64_t delivered_at_idle;
+    std::uint64_t packets_sent;
+    std::uint64_t packets_received;
+    std::uint64_t packets_lost; // by the back-end, of those that were sent
+    std::uint64_t packet_calls; // of the other end, where that waits
 };
 
 extern "C" Counters counters;

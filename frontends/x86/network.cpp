@@ -5,6 +5,7 @@
 #include "frontends/x86/physical_memory.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt {
@@ -33,6 +34,7 @@ void send_packets(std::uint64_t now) {
         const Dp83820::Transmitted sent =
             pc.network.transmit(guest_memory, Dp83820::TransmitRoom(room, Dp83820::transmit_room), now);
         if (sent.outcome == Dp83820::Outcome::frame) {
+            ++counters.packets_sent;
             backend::send_packet(static_cast<std::uint32_t>(sent.frame.size()));
         }
     }
@@ -47,6 +49,7 @@ void receive_packets(std::uint64_t now) {
         if (!pc.network.can_receive(static_cast<std::uint32_t>(packet->size()))) {
             return;
         }
+        ++counters.packets_received;
         pc.network.receive(guest_memory, *packet, Dp83820::Checksums::unverified, now);
         backend::release_packet();
     }

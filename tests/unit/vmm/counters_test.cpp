@@ -47,6 +47,10 @@ TEST(CountersLine, HoldsEveryCounter) {
     std::ranges::fill(counters.hypercalls, 4);
     counters.delivered_at_idle = 5;
     counters.system_calls_rewritten = 6;
+    counters.packets_sent = 7;
+    counters.packets_received = 8;
+    counters.packets_lost = 9;
+    counters.packet_calls = 10;
     const nlohmann::json line = printed_counters();
     value = ~std::uint64_t{0};
     for (const SiteKindInfo& info : site_kinds) {
@@ -63,6 +67,10 @@ TEST(CountersLine, HoldsEveryCounter) {
     EXPECT_EQ(line.at("hypercalls").size(), 64U);
     EXPECT_EQ(line.at("delivered_at_idle"), 5);
     EXPECT_EQ(line.at("system_calls_rewritten"), 6);
+    EXPECT_EQ(line.at("packets_sent"), 7);
+    EXPECT_EQ(line.at("packets_received"), 8);
+    EXPECT_EQ(line.at("packets_lost"), 9);
+    EXPECT_EQ(line.at("packet_calls"), 10);
 }
 
 TEST(Printing, NumbersAndLongText) {
