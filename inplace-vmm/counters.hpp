@@ -33,7 +33,7 @@ struct Counters {
     std::uint64_t delivered_at_idle;
     std::uint64_t packets_sent;
     std::uint64_t packets_received;
-    std::uint64_t packets_lost; // by the back-end, of those that were sent
+    std::uint64_t packets_lost; // by the back-end, for what they were or by the other end's word
     std::uint64_t packet_calls; // of the other end, where that waits
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // dom0 has Xen's own console; any other domain a ring that it shares with dom0.
 #include "backends/xen/domain.hpp"
+#include "backends/xen/event_ports.hpp"
 #include "backends/xen/layout.hpp"
 #include "inplace-vmm/backend.hpp"
 
@@ -14,12 +15,6 @@ namespace {
 
 xencons_interface* ring;
 
-void notify() {
-    evtchn_send send{};
-    send.port = domain.info->console.domU.evtchn;
-    hypercall(__HYPERVISOR_event_channel_op, EVTCHNOP_send, address_of(&send));
-}
-
 void write_ring(std::string_view text) {
     while (!text.empty()) {
         const std::uint32_t consumed = __atomic_load_n(&ring->out_cons, __ATOMIC_ACQUIRE);
@@ -31,7 +26,7 @@ void write_ring(std::string_view text) {
         }
         __atomic_store_n(&ring->out_prod, produced, __ATOMIC_RELEASE);
         if (produced != before) {
-            notify();
+            notify(domain.info->console.domU.evtchn);
         } else {
             hypercall(__HYPERVISOR_sched_op, SCHEDOP_yield, 0); // full: dom0 has to read first
         }
@@ -45,7 +40,7 @@ std::optional<std::uint8_t> read_ring() {
     }
     const auto character = static_cast<std::uint8_t>(ring->in[MASK_XENCONS_IDX(consumed, ring->in)]);
     __atomic_store_n(&ring->in_cons, consumed + 1, __ATOMIC_RELEASE);
-    notify();
+    notify(domain.info->console.domU.evtchn);
     return character;
 }
 

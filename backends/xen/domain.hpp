@@ -60,8 +60,7 @@ void start_events();
 void start_segments();
 void start_entries();
 void start_console();
-// What ends idle().
-std::uint32_t timer_port();
-std::uint32_t console_port();
+// Behind events and tables. It waits for the other end.
+void start_network();
 
 } // namespace previrt::xen

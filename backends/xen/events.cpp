@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
+#include "backends/xen/event_ports.hpp"
 #include "backends/xen/layout.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -11,8 +13,10 @@ namespace previrt::xen {
 
 namespace {
 
+constexpr unsigned most_ports = 4; // timer, console, xenstore, network
+evtchn_port_t ports[most_ports];
+unsigned port_count;
 std::uint32_t timer;
-std::uint32_t console;
 
 std::uint32_t bind_interrupt(std::uint32_t number) {
     evtchn_bind_virq bind{};
@@ -21,10 +25,12 @@ std::uint32_t bind_interrupt(std::uint32_t number) {
     return bind.port;
 }
 
-void unmask(std::uint32_t port) {
-    constexpr unsigned bits = 64;
-    __atomic_fetch_and(&shared_info.evtchn_mask[port / bits], ~(std::uint64_t{1} << (port % bits)),
-                       __ATOMIC_SEQ_CST);
+constexpr unsigned bits = 64; // of a word of the masks
+
+// Whether it was set.
+bool clear_bit(std::uint64_t& word, std::uint32_t port) {
+    const std::uint64_t bit = std::uint64_t{1} << (port % bits);
+    return (__atomic_fetch_and(&word, ~bit, __ATOMIC_SEQ_CST) & bit) != 0;
 }
 
 // Of the vcpu_info: Xen writes it at any time.
@@ -46,20 +52,49 @@ vcpu_time_info read_time_info() {
 
 } // namespace
 
-std::uint32_t timer_port() {
-    return timer;
+void listen(std::uint32_t port) {
+    if (port_count == most_ports) {
+        stop_guest("more ports than were expected:", port_count);
+    }
+    ports[port_count++] = port;
+    clear_bit(shared_info.evtchn_mask[port / bits], port);
 }
 
-std::uint32_t console_port() {
-    return console;
+std::uint32_t allocate_port(std::uint16_t other_domain) {
+    evtchn_alloc_unbound allocate{};
+    allocate.dom = DOMID_SELF;
+    allocate.remote_dom = other_domain;
+    must_succeed(__HYPERVISOR_event_channel_op, "alloc_unbound", EVTCHNOP_alloc_unbound,
+                 address_of(&allocate));
+    return allocate.port;
+}
+
+void notify(std::uint32_t port) {
+    evtchn_send send{};
+    send.port = port;
+    ++counters.hypercalls[__HYPERVISOR_event_channel_op];
+    hypercall(__HYPERVISOR_event_channel_op, EVTCHNOP_send, address_of(&send));
+}
+
+bool wait_for(std::uint32_t port, std::uint64_t longest) {
+    evtchn_port_t one = port;
+    sched_poll poll{};
+    poll.ports.p = &one;
+    poll.nr_ports = 1;
+    poll.timeout = backend::now() + longest;
+    hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+    return clear_bit(shared_info.evtchn_pending[port / bits], port);
 }
 
 void start_events() {
     timer = bind_interrupt(VIRQ_TIMER);
-    unmask(timer);
+    listen(timer);
     hypercall(__HYPERVISOR_vcpu_op, VCPUOP_stop_periodic_timer, 0, 0);
-    console = domain.is_initial ? bind_interrupt(VIRQ_CONSOLE) : domain.info->console.domU.evtchn;
-    unmask(console);
+    const std::uint32_t console =
+        domain.is_initial ? bind_interrupt(VIRQ_CONSOLE) : domain.info->console.domU.evtchn;
+    if (console != 0) {
+        listen(console);
+    }
 }
 
 } // namespace previrt::xen
@@ -127,10 +162,9 @@ void set_timer(std::optional<std::uint64_t> when) {
 
 // With events masked: whatever becomes pending ends the wait.
 void idle() {
-    evtchn_port_t ports[2] = {timer_port(), console_port()};
     sched_poll poll{};
     poll.ports.p = ports;
-    poll.nr_ports = ports[1] != 0 ? 2 : 1;
+    poll.nr_ports = port_count;
     hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
 }
 
@@ -145,9 +179,9 @@ bool take_events() {
     while (words != 0) {
         const auto word = static_cast<unsigned>(std::countr_zero(words));
         words &= words - 1;
-        const std::uint64_t ports =
+        const std::uint64_t came =
             __atomic_exchange_n(&xen::shared_info.evtchn_pending[word], 0, __ATOMIC_SEQ_CST);
-        timer_came = timer_came || (timer_port() / 64 == word && (ports >> (timer_port() % 64) & 1U) != 0);
+        timer_came = timer_came || (timer / bits == word && (came >> (timer % bits) & 1U) != 0);
     }
     // Xen's clock can be ahead of what it told us last: then the timer has come too early.
     if (timer_came && timer_when && *timer_when > now()) {

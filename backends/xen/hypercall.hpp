@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#define __XEN_INTERFACE_VERSION__ 0x00040e00
+#include "backends/xen/interface.hpp"
 
 #include <cstdint>
 
@@ -11,7 +11,6 @@ extern "C" {
 #include <xen/sched.h>
 #include <xen/vcpu.h>
 #include <xen/version.h>
-#include <xen/xen.h>
 }
 
 namespace previrt::xen {

@@ -13,6 +13,7 @@ constexpr std::uint64_t image_address = 0xffffffffffe00000;
 // In the table of the last 2 MiB, behind the image.
 constexpr unsigned window_index = 508;
 constexpr unsigned shared_info_index = 509;
+constexpr unsigned grant_table_index = 510;
 constexpr std::uint64_t window_address = image_address + (std::uint64_t{window_index} << 12U);
 constexpr std::uint64_t shared_info_address = image_address + (std::uint64_t{shared_info_index} << 12U);
 

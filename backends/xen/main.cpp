@@ -55,6 +55,7 @@ void xen_start(const start_info* info) {
         shadow_memory_bytes(backend::guest_ram_bytes() / 4096, backend::table_count());
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
     start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
+    start_network();
     load_guest(package());
     enter_guest();
 }

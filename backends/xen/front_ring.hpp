@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace previrt::xen {
+
+// A page with a ring of requests, and of the responses that take their places (xen/io/ring.h). The counters
+// only grow (modulo 2^32).
+template <typename Request, typename Response>
+struct SharedRing {
+    static constexpr std::uint32_t size = 256;
+
+    union Slot {
+        Request request;
+        Response response;
+    };
+
+    std::uint32_t req_prod;
+    std::uint32_t req_event; // the back-end wants to be notified when req_prod comes to it
+    std::uint32_t rsp_prod;
+    std::uint32_t rsp_event; // the front-end, when rsp_prod does
+    std::uint8_t reserved[48];
+    Slot slots[size];
+};
+
+// The front-end's side. The other domain can write all of the page at any time: what is ours is kept here and
+// never read back, what is its own is read once, and believed as far as there are requests.
+template <typename Request, typename Response>
+class FrontRing {
+public:
+    using Ring = SharedRing<Request, Response>;
+
+    // A page of zeros that nobody else has yet.
+    void start(Ring& ring) {
+        ring_ = &ring;
+        ring_->req_event = 1;
+        ring_->rsp_event = 1;
+    }
+
+    // How many requests have had no response, or none that was taken.
+    [[nodiscard]] std::uint32_t outstanding() const { return produced_ - consumed_; }
+
+    // Where fewer than Ring::size are outstanding.
+    void put(const Request& request) {
+        std::memcpy(&ring_->slots[produced_ % Ring::size].request, &request, sizeof(request));
+        ++produced_;
+    }
+
+    // Behind the last of some: whether the back-end is to be notified.
+    bool push() {
+        const std::uint32_t before = pushed_;
+        if (before == produced_) {
+            return false;
+        }
+        pushed_ = produced_;
+        __atomic_store_n(&ring_->req_prod, produced_, __ATOMIC_RELEASE);
+        // Who waits does both the other way round.
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        const std::uint32_t event = __atomic_load_n(&ring_->req_event, __ATOMIC_RELAXED);
+        return produced_ - event < produced_ - before;
+    }
+
+    // nullopt: none has come. From one that answers what was not asked none ever comes again.
+    std::optional<Response> take() {
+        const std::uint32_t available = __atomic_load_n(&ring_->rsp_prod, __ATOMIC_ACQUIRE) - consumed_;
+        is_broken_ = is_broken_ || available > pushed_ - consumed_;
+        if (is_broken_ || available == 0) {
+            return {};
+        }
+        Response response;
+        std::memcpy(&response, &ring_->slots[consumed_ % Ring::size].response, sizeof(response));
+        asm volatile("" : : : "memory"); // it is not to be read again
+        ++consumed_;
+        return response;
+    }
+
+    // Before waiting for so many responses, of those that are outstanding: false where one has come.
+    bool wait(std::uint32_t number) {
+        __atomic_store_n(&ring_->rsp_event, consumed_ + number, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        return is_broken_ || __atomic_load_n(&ring_->rsp_prod, __ATOMIC_RELAXED) == consumed_;
+    }
+
+    [[nodiscard]] bool is_broken() const { return is_broken_; }
+    // A response makes no sense.
+    void give_up() { is_broken_ = true; }
+
+private:
+    Ring* ring_ = nullptr;
+    std::uint32_t produced_ = 0;
+    std::uint32_t pushed_ = 0;
+    std::uint32_t consumed_ = 0;
+    bool is_broken_ = false;
+};
+
+} // namespace previrt::xen

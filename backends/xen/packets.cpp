@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A network device of another domain, at the two rings of xen/io/netif.h.
+#include "backends/xen/domain.hpp"
+#include "backends/xen/event_ports.hpp"
+#include "backends/xen/grants.hpp"
+#include "backends/xen/receive_ring.hpp"
+#include "backends/xen/transmit_ring.hpp"
+#include "backends/xen/vif.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+
+namespace previrt::xen {
+
+namespace {
+
+constinit Xenstore store;
+constinit Vif vif;
+constinit TransmitRing transmit;
+constinit ReceiveRing receive;
+std::uint64_t packets_unsent;
+std::uint32_t port;
+bool is_there;
+bool takes_packets = true; // the other end: it had made room in time when there was none
+constexpr std::uint64_t longest_wait = 100'000'000;
+
+template <typename Page>
+Page& take_ring(std::uint8_t*& memory, grant_ref_t& grant) {
+    auto* const page = reinterpret_cast<Page*>(memory);
+    grant = grant_pages(memory, 1, Grant::to_write);
+    memory += page_size;
+    return *page;
+}
+
+// Not of the image: only a domain with a network needs it, and it is as large as all of that.
+VifEnds make_rings() {
+    VifEnds ends{};
+    std::uint8_t* memory =
+        take_memory(page_size * (2 + (TransmitRing::rooms * TransmitRing::room_pages) + ReceiveRing::pages));
+    auto& transmit_page = take_ring<TransmitPage>(memory, ends.transmit_ring);
+    auto& receive_page = take_ring<ReceivePage>(memory, ends.receive_ring);
+    transmit.start(transmit_page, memory,
+                   grant_pages(memory, TransmitRing::rooms, Grant::to_read, TransmitRing::room_pages));
+    memory += std::size_t{TransmitRing::rooms} * TransmitRing::room_bytes;
+    receive.start(receive_page, memory, grant_pages(memory, ReceiveRing::pages, Grant::to_write));
+    receive.push();
+    ends.port = port;
+    return ends;
+}
+
+// As a card's link is up before the machine starts. A back-end that takes longer comes later.
+void wait_for_link() {
+    const std::uint64_t begin = backend::now();
+    constexpr std::uint64_t longest = 5'000'000'000;
+    while (!backend::network_is_up() && !vif.is_closed() && backend::now() - begin < longest) {
+        wait_for(domain.info->store_evtchn, longest);
+    }
+}
+
+} // namespace
+
+void start_network() {
+    if (domain.is_initial || domain.info->store_mfn == 0) {
+        return;
+    }
+    const auto* const pages = reinterpret_cast<const std::uint64_t*>(MACH2PHYS_VIRT_START);
+    store.start(*reinterpret_cast<xenstore_domain_interface*>(page_pointer(pages[domain.info->store_mfn])),
+                domain.info->store_evtchn);
+    is_there = vif.find(store);
+    if (!is_there) {
+        return;
+    }
+    start_grants(vif.backend());
+    port = allocate_port(vif.backend());
+    listen(port);
+    listen(domain.info->store_evtchn);
+    vif.offer(make_rings());
+    wait_for_link();
+}
+
+} // namespace previrt::xen
+
+namespace previrt::backend {
+
+using namespace xen;
+
+std::optional<NetworkAddress> network_address() {
+    return is_there ? std::optional(vif.address()) : std::nullopt;
+}
+
+bool network_is_up() {
+    return vif.is_connected() && !transmit.is_broken() && !receive.is_broken();
+}
+
+// A guest that sends more than the other end takes waits here for some time. Told that there is no room,
+// Linux stops its queue, and ns83820 starts it again without telling that there is something in it: what
+// waits there waits until something else is sent.
+std::uint8_t* packet_room(std::uint32_t bytes) {
+    std::uint8_t* room = transmit.room(bytes);
+    if (room == nullptr && takes_packets && transmit.wait()) {
+        notify_packets();
+        const std::uint64_t until = now() + longest_wait;
+        for (std::uint64_t time = now(); room == nullptr && time < until; time = now()) {
+            wait_for(port, until - time);
+            room = transmit.room(bytes);
+        }
+    }
+    takes_packets = room != nullptr;
+    return room != nullptr || transmit.wait() ? room : transmit.room(bytes);
+}
+
+void send_packet(std::uint32_t bytes) {
+    packets_unsent += transmit.send(bytes) ? 0 : 1;
+}
+
+std::optional<std::span<const std::uint8_t>> received_packet() {
+    const std::optional<std::span<const std::uint8_t>> packet = receive.next();
+    return packet || receive.wait() ? packet : receive.next();
+}
+
+void release_packet() {
+    receive.release();
+}
+
+void notify_packets() {
+    counters.packets_lost = packets_unsent + transmit.refused() + receive.refused();
+    // Both, as each publishes what is new.
+    const bool transmitter_waits = transmit.push();
+    const bool receiver_waits = receive.push();
+    if (transmitter_waits || receiver_waits) {
+        ++counters.packet_calls;
+        notify(port);
+    }
+}
+
+} // namespace previrt::backend

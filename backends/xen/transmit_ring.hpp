@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/xen/netif.hpp"
+
+#include <cstdint>
+
+namespace previrt::xen {
+
+// Packets on their way to a netif back-end. Their rooms are granted to it once and for all, to be read.
+class TransmitRing {
+public:
+    static constexpr std::uint16_t rooms = 64;
+    // The card asks for the room of a jumbo frame each time. A back-end without scatter-gather takes none, so
+    // that the first page of a room is all that is granted.
+    static constexpr std::uint32_t room_pages = 3;
+    static constexpr std::uint32_t room_bytes = room_pages * page_size;
+    static constexpr std::uint32_t longest_packet = page_size;
+
+    // `page`: zeros. `memory`: the rooms. `first_grant`: of the first page of the first room, then one a
+    // room.
+    void start(TransmitPage& page, std::uint8_t* memory, grant_ref_t first_grant);
+
+    // nullptr: there is none. Once there is no back-end any more, there always is.
+    std::uint8_t* room(std::uint32_t bytes);
+    // So many bytes of the room. False: they are lost.
+    bool send(std::uint32_t bytes);
+    // Behind the last of some: whether the back-end is to be notified.
+    bool push() { return ring_.push(); }
+    // Before waiting for a room: false where there is one.
+    bool wait();
+    [[nodiscard]] bool is_broken() const { return ring_.is_broken(); }
+    // What the back-end says that it did not send.
+    [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+private:
+    void collect();
+
+    FrontRing<netif_tx_request, netif_tx_response> ring_;
+    std::uint8_t* memory_ = nullptr;
+    grant_ref_t first_grant_ = 0;
+    std::uint16_t free_[rooms] = {}; // the last is the next
+    std::uint32_t free_count_ = 0;
+    bool is_sent_[rooms] = {};
+    std::uint64_t refused_ = 0;
+};
+
+static_assert(TransmitRing::rooms <= TransmitPage::size);
+
+} // namespace previrt::xen

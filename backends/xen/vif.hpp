@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/xen/interface.hpp"
+#include "backends/xen/xenstore.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace previrt::xen {
+
+// What the back-end is told of: the grants of the two rings, and a port.
+struct VifEnds {
+    std::uint32_t transmit_ring;
+    std::uint32_t receive_ring;
+    std::uint32_t port;
+};
+
+// This domain's network device in xenstore: the front-end's part of what xen/io/xenbus.h and netif.h agree
+// on. A back-end that has gone does not come back: its rings are not made anew.
+class Vif {
+public:
+    using Address = std::array<std::uint8_t, 6>;
+
+    // False: there is none, or no right one.
+    bool find(Xenstore& store);
+    [[nodiscard]] const Address& address() const { return address_; }
+    [[nodiscard]] std::uint16_t backend() const { return backend_; }
+
+    // The rings are ready: the back-end is told once it waits for that.
+    void offer(const VifEnds& ends);
+    // Asks the store where that says that something has changed.
+    bool is_connected();
+    // And will not be connected.
+    [[nodiscard]] bool is_closed() const { return is_closed_; }
+
+private:
+    static constexpr std::size_t longest_name = 256;
+
+    std::optional<std::string_view> read(std::string_view name, std::span<char> room);
+    bool write(std::string_view name, std::string_view value);
+    bool write(std::string_view name, std::uint32_t value);
+    bool tell(const VifEnds& ends);
+    [[nodiscard]] std::uint32_t backend_state();
+    void follow();
+
+    Xenstore* store_ = nullptr;
+    char number_[8] = {};
+    std::size_t number_length_ = 0;
+    char backend_state_name_[longest_name] = {};
+    std::size_t backend_state_length_ = 0;
+    std::uint16_t backend_ = 0;
+    Address address_{};
+    VifEnds ends_{};
+    bool is_offered_ = false;
+    bool is_connected_ = false;
+    bool is_closed_ = false;
+};
+
+} // namespace previrt::xen

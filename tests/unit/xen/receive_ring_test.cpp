@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/xen/receive_ring.hpp"
+
+#include "tests/unit/xen/other_end.hpp"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace previrt::xen {
+namespace {
+
+constexpr grant_ref_t first_grant = 200;
+
+class Receive : public testing::Test {
+protected:
+    Receive() {
+        ring_.start(*page_, memory_.data(), first_grant);
+        ring_.push();
+    }
+
+    netif_rx_request answer(std::int16_t status, std::uint16_t offset = 0, std::uint16_t flags = 0) {
+        const netif_rx_request request = end_.take();
+        end_.answer(netif_rx_response{.id = request.id, .offset = offset, .flags = flags, .status = status});
+        return request;
+    }
+    // Nothing comes, and the page is the other domain's again.
+    void expect_refused() {
+        const std::uint64_t before = ring_.refused();
+        EXPECT_FALSE(ring_.next());
+        EXPECT_EQ(ring_.refused(), before + 1);
+        ring_.push();
+        EXPECT_EQ(end_.requests(), ReceiveRing::pages);
+        EXPECT_FALSE(ring_.is_broken());
+    }
+    void expect_broken() {
+        EXPECT_FALSE(ring_.next());
+        EXPECT_TRUE(ring_.is_broken());
+        EXPECT_TRUE(ring_.wait());
+        EXPECT_FALSE(ring_.next());
+    }
+
+    std::vector<std::uint8_t> memory_ =
+        std::vector<std::uint8_t>(ReceiveRing::pages * std::size_t{page_size});
+    std::unique_ptr<ReceivePage> page_ = std::make_unique<ReceivePage>();
+    fake::OtherEnd<ReceivePage> end_{*page_};
+    ReceiveRing ring_;
+};
+
+TEST_F(Receive, EveryPageIsGivenOnce) {
+    EXPECT_EQ(end_.requests(), ReceiveRing::pages);
+    std::vector<bool> seen(ReceiveRing::pages);
+    while (end_.requests() != 0) {
+        const netif_rx_request request = end_.take();
+        ASSERT_LT(request.id, ReceiveRing::pages);
+        EXPECT_EQ(request.gref, first_grant + request.id);
+        EXPECT_FALSE(seen[request.id]);
+        seen[request.id] = true;
+    }
+}
+
+TEST_F(Receive, APacketIsThereUntilItIsReleased) {
+    EXPECT_FALSE(ring_.next());
+    EXPECT_TRUE(ring_.wait());
+    const std::uint32_t before = page_->rsp_prod;
+    const netif_rx_request request = answer(1514, 2);
+    EXPECT_TRUE(end_.must_notify(before));
+    EXPECT_FALSE(ring_.wait());
+    for (unsigned i = 0; i < 2; ++i) {
+        const auto packet = ring_.next();
+        ASSERT_TRUE(packet);
+        EXPECT_EQ(packet->data(), memory_.data() + ((request.gref - first_grant) * page_size) + 2);
+        EXPECT_EQ(packet->size(), 1514U);
+    }
+    EXPECT_FALSE(ring_.push());
+    ring_.release();
+    page_->req_event = ReceiveRing::pages + 1; // it wants one more
+    EXPECT_TRUE(ring_.push());
+    EXPECT_EQ(end_.requests(), ReceiveRing::pages);
+    EXPECT_FALSE(ring_.next());
+}
+
+TEST_F(Receive, PacketsComeForEver) {
+    std::mt19937 random(1);
+    unsigned sent = 0;
+    unsigned received = 0;
+    for (unsigned i = 0; i < 100'000; ++i) {
+        if (random() % 2 != 0 && end_.requests() != 0) {
+            answer(static_cast<std::int16_t>(1 + (sent++ % page_size)));
+        }
+        if (random() % 2 != 0) {
+            if (const auto packet = ring_.next()) {
+                ASSERT_EQ(packet->size(), 1 + (received++ % page_size));
+                ring_.release();
+                ring_.push();
+            }
+        }
+    }
+    EXPECT_GT(received, 10'000U);
+    EXPECT_EQ(ring_.refused(), 0U);
+}
+
+TEST_F(Receive, TheLargestPacketIsAPage) {
+    answer(page_size);
+    ASSERT_TRUE(ring_.next());
+    EXPECT_EQ(ring_.next()->size(), page_size);
+}
+
+TEST_F(Receive, WhatIsNoPacketIsRefused) {
+    for (const int status : {NETIF_RSP_ERROR, NETIF_RSP_DROPPED, 0, -32768}) {
+        answer(static_cast<std::int16_t>(status));
+        expect_refused();
+    }
+    answer(page_size + 1);
+    expect_refused();
+    answer(32767);
+    expect_refused();
+    answer(page_size, 1);
+    expect_refused();
+    answer(1, page_size);
+    expect_refused();
+    answer(1, 65535);
+    expect_refused();
+    answer(page_size, 65535);
+    expect_refused();
+}
+
+TEST_F(Receive, NoneOfAPacketInPiecesIsTaken) {
+    answer(100, 0, NETRXF_more_data);
+    answer(100, 0, NETRXF_more_data);
+    answer(100);
+    answer(60);
+    ASSERT_TRUE(ring_.next());
+    EXPECT_EQ(ring_.next()->size(), 60U);
+    EXPECT_EQ(ring_.refused(), 3U);
+}
+
+TEST_F(Receive, ExtraInformationEndsIt) {
+    answer(60, 0, NETRXF_extra_info);
+    expect_broken();
+}
+
+TEST_F(Receive, ResponsesThatRunAheadEndIt) {
+    page_->rsp_prod = ReceiveRing::pages + 1;
+    expect_broken();
+}
+
+TEST_F(Receive, ResponsesThatGoBackEndIt) {
+    answer(60);
+    ASSERT_TRUE(ring_.next());
+    ring_.release();
+    page_->rsp_prod = 0;
+    expect_broken();
+}
+
+TEST_F(Receive, APageThatWasNotGivenEndsIt) {
+    end_.answer(netif_rx_response{.id = ReceiveRing::pages, .offset = 0, .flags = 0, .status = 60});
+    expect_broken();
+}
+
+TEST_F(Receive, NoResponseLeadsOutOfItsMemory) {
+    for (unsigned seed = 0; seed < 2000; ++seed) {
+        const auto page = std::make_unique<ReceivePage>();
+        ReceiveRing ring;
+        ring.start(*page, memory_.data(), first_grant);
+        ring.push();
+        std::mt19937 random(seed);
+        for (unsigned step = 0; step < 50; ++step) {
+            netif_rx_response& response = page->slots[page->rsp_prod % ReceivePage::size].response;
+            response = {.id = static_cast<std::uint16_t>(random() % 260),
+                        .offset = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : random() % 4096),
+                        .flags = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : 0),
+                        .status = static_cast<std::int16_t>(random() % 8 == 0 ? random() : random() % 4096)};
+            page->rsp_prod += random() % 64 == 0 ? static_cast<std::uint32_t>(random()) : 1;
+            if (const auto packet = ring.next()) {
+                ASSERT_LE(packet->size(), page_size);
+                ASSERT_GE(packet->data(), memory_.data());
+                ASSERT_LE(packet->data() + packet->size(), memory_.data() + memory_.size());
+                (void)std::accumulate(packet->begin(), packet->end(), 0U);
+                ring.release();
+                ring.push();
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace previrt::xen
