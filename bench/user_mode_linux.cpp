@@ -13,7 +13,7 @@ std::string find_user_mode_linux() {
     if (std::filesystem::exists(installed)) {
         return installed;
     }
-    const DebianPackages packages{.names = {"user-mode-linux"}, .dependencies_of = {}};
+    const DebianPackages packages{.names = {"user-mode-linux"}, .dependencies_of = {}, .files = {}};
     return cached_directory(
                "user-mode-linux", packages.list(),
                [&](const std::string& directory) { unpack_debian_packages(packages, directory); }) +

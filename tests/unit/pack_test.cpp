@@ -285,7 +285,8 @@ TEST(XenDomain, ConfigurationQuotesPaths) {
                                                .vmm = R"(/a "b"\c/previrt-xen)",
                                                .package = "/p",
                                                .memory = 300 * mib,
-                                               .at_end = {}});
+                                               .at_end = {},
+                                               .vif = {}});
     EXPECT_PRED2(contains, text,
                  R"(kernel = "/a \"b\"\\c/previrt-xen")"
                  "\n");
@@ -293,13 +294,14 @@ TEST(XenDomain, ConfigurationQuotesPaths) {
     EXPECT_PRED2(contains, text, "memory = 300\n");
     EXPECT_PRED2(contains, text, "type = \"pv\"\n");
     EXPECT_PRED2(contains, message_of([] {
-                     xl_configuration({.name = "", .vmm = "/a\nb", .package = "", .memory = 0, .at_end = {}});
+                     xl_configuration(
+                         {.name = "", .vmm = "/a\nb", .package = "", .memory = 0, .at_end = {}, .vif = {}});
                  }),
                  "control characters");
 }
 
 TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
-    XenDomain domain{.name = "guest", .vmm = "/v", .package = "/p", .memory = mib, .at_end = {}};
+    XenDomain domain{.name = "guest", .vmm = "/v", .package = "/p", .memory = mib, .at_end = {}, .vif = {}};
     EXPECT_PRED2(contains, xl_configuration(domain), "on_reboot = \"restart\"\non_crash = \"destroy\"\n");
     domain.at_end = "preserve";
     EXPECT_PRED2(contains, xl_configuration(domain),
@@ -307,8 +309,8 @@ TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
 }
 
 TEST(XenDomain, MemoryHoldsGuestVmmAndPackage) {
-    EXPECT_EQ(domain_memory(256 * mib, 0), (256 + 16 + 32) * mib);
-    EXPECT_EQ(domain_memory(256 * mib, 1), (256 + 16 + 32 + 1) * mib);
+    EXPECT_EQ(domain_memory(256 * mib, 0), (256 + 16 + 34) * mib);
+    EXPECT_EQ(domain_memory(256 * mib, 1), (256 + 16 + 34 + 1) * mib);
 }
 
 // ---- the command

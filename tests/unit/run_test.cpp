@@ -161,6 +161,8 @@ TEST(Run, WhatCannotRunIsRefused) {
     refused("--on process --isolate " + kernel, "--isolate: in a process");
     refused("--on xen --cpus 2 " + kernel, "--cpus: under a VMM");
     refused("--on xen --net user " + kernel, "--net: --on xen has no network so far");
+    refused("--on xen-domu --net switch=socket " + kernel, "--on xen-domu has user, tap=NAME, none");
+    refused("--on xen-domu --net user,mtu=9000 " + kernel, "its mtu is 1500");
     refused("--on process --net usr " + kernel, "usr");
     refused("--on process --net user --memory 4080M " + kernel, "--memory may be 4064M at most");
     refused("--on bare --net switch=socket " + kernel, "--on bare has user, tap=NAME, none");

@@ -33,7 +33,8 @@ PackedGuest pack_for_xen(const PackOptions& options) {
                                                        .vmm = packed.vmm,
                                                        .package = packed.package,
                                                        .memory = packed.domain_memory,
-                                                       .at_end = {}}));
+                                                       .at_end = {},
+                                                       .vif = {}}));
     return packed;
 }
 

@@ -28,7 +28,7 @@ std::string quoted(const std::string& text) {
 } // namespace
 
 std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes) {
-    const std::uint64_t bytes = guest_memory + (guest_memory / 16) + (32 * mib) + package_bytes;
+    const std::uint64_t bytes = guest_memory + (guest_memory / 16) + (34 * mib) + package_bytes;
     return (bytes + mib - 1) / mib * mib;
 }
 
@@ -46,6 +46,9 @@ std::string xl_configuration(const XenDomain& domain) {
     set("ramdisk", quoted(domain.package));
     set("memory", std::to_string(domain.memory / mib));
     set("vcpus", "1");
+    if (!domain.vif.empty()) {
+        set("vif", "[" + quoted(domain.vif) + "]");
+    }
     set("on_poweroff", action("destroy"));
     set("on_reboot", action("restart"));
     set("on_crash", action("destroy"));

@@ -16,6 +16,7 @@ struct XenDomain {
     std::string package; // its module
     std::uint64_t memory;
     std::string at_end; // what becomes of it when it shuts down by itself; empty: what users expect
+    std::string vif;    // its network card's (xl-network-configuration(5)); empty: it has none
 };
 
 // For xl create (xl.cfg(5)).

@@ -91,7 +91,7 @@ std::vector<std::string> prepare_download(const Apt& apt, const DebianPackages& 
 
 std::string DebianPackages::list() const {
     std::string list;
-    for (const std::vector<std::string>* const some : {&names, &dependencies_of}) {
+    for (const std::vector<std::string>* const some : {&names, &dependencies_of, &files}) {
         for (const std::string& name : *some) {
             list += name + '\n';
         }

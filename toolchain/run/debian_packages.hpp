@@ -10,6 +10,8 @@ struct DebianPackages {
     std::vector<std::string> names;
     // Of each of these the one package that it depends on: linux-image-amd64 stands for the newest kernel.
     std::vector<std::string> dependencies_of;
+    // What is taken of them, where that is not all.
+    std::vector<std::string> files;
 
     // One a line.
     [[nodiscard]] std::string list() const;

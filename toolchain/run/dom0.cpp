@@ -21,13 +21,33 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 constexpr const char* name_in_cache = "xen-dom0";
 
+// Of the kernel's package; dom0-init loads them.
+const std::vector<std::string> modules = {"drivers/xen/xen-evtchn.ko", "drivers/xen/xen-privcmd.ko",
+                                          "drivers/xen/xenfs/xenfs.ko", "drivers/xen/xen-gntdev.ko",
+                                          "drivers/xen/xen-gntalloc.ko"};
+const std::vector<std::string> network_modules = {"net/llc/llc.ko", "net/802/stp.ko", "net/bridge/bridge.ko",
+                                                  "drivers/net/ethernet/intel/e1000/e1000.ko",
+                                                  "drivers/net/xen-netback/xen-netback.ko"};
+
+std::vector<std::string> all_modules() {
+    std::vector<std::string> all = modules;
+    all.insert(all.end(), network_modules.begin(), network_modules.end());
+    return all;
+}
+
 const DebianPackages& packages() {
-    static const DebianPackages list{
-        .names = {"xen-utils-4.17", "libxenmisc4.17", "libxencall1", "libxendevicemodel1", "libxenevtchn1",
-                  "libxenforeignmemory1", "libxengnttab1", "libxenhypfs1", "libxenstore4", "libxentoolcore1",
-                  "libxentoollog1", "libyajl2", "libc6", "libgcc-s1", "liblzma5", "libuuid1", "libzstd1",
-                  "zlib1g", "busybox-static"},
-        .dependencies_of = {"linux-image-amd64"}};
+    static const DebianPackages list{.names = {"xen-utils-4.17", "libxenmisc4.17",
+                                               "libxencall1",    "libxendevicemodel1",
+                                               "libxenevtchn1",  "libxenforeignmemory1",
+                                               "libxengnttab1",  "libxenhypfs1",
+                                               "libxenstore4",   "libxentoolcore1",
+                                               "libxentoollog1", "libyajl2",
+                                               "libc6",          "libgcc-s1",
+                                               "liblzma5",       "libuuid1",
+                                               "libzstd1",       "xenstore-utils",
+                                               "zlib1g",         "busybox-static"},
+                                     .dependencies_of = {"linux-image-amd64"},
+                                     .files = all_modules()};
     return list;
 }
 
@@ -55,13 +75,13 @@ constexpr const char* libraries[] = {"libc.so.6",
                                      "libz.so.1",
                                      "libzstd.so.1"};
 constexpr const char* loader = "lib64/ld-linux-x86-64.so.2";
-constexpr const char* applets[] = {"cat", "insmod", "mkdir", "mount", "reboot", "sh", "sleep", "stty"};
-constexpr const char* modules[] = {"xen-evtchn.ko", "xen-privcmd.ko", "xenfs.ko", "xen-gntdev.ko",
-                                   "xen-gntalloc.ko"};
+constexpr const char* applets[] = {"brctl", "cat",    "insmod", "ip",    "mkdir",
+                                   "mount", "reboot", "sh",     "sleep", "stty"};
 constexpr const char* directories[] = {"bin",
                                        "dev",
                                        "etc",
                                        "etc/xen",
+                                       "etc/xen/scripts",
                                        "guest",
                                        "lib",
                                        "lib64",
@@ -110,11 +130,25 @@ std::string find_kernel(const std::string& root) {
 // Takes of the kernel's package what is needed: it has 400 MB.
 void take_kernel(const std::string& root, const std::string& vmlinux) {
     write_file(vmlinux, unpack_bzimage(read_file(find_kernel(root))).kernel);
+    fs::create_directory(root + "/modules");
     for (const fs::directory_entry& version : fs::directory_iterator(root + "/lib/modules")) {
-        fs::rename(version.path() / "kernel/drivers/xen", root + "/modules");
+        for (const std::string& module : all_modules()) {
+            const fs::path file = version.path() / "kernel" / module;
+            if (!fs::is_regular_file(file)) {
+                throw InputError("Debian's packages have changed: no " + module + " in linux-image-amd64");
+            }
+            fs::rename(file, root + "/modules/" + file.filename().string());
+        }
     }
     fs::remove_all(root + "/lib/modules");
     fs::remove_all(root + "/boot");
+}
+
+void add_modules(CpioArchive& archive, const std::string& root, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+        const std::string file = "modules/" + fs::path(path).filename().string();
+        archive.add_file(file, read_file(root + "/" + file), false);
+    }
 }
 
 void add_userland(CpioArchive& archive, const std::string& root) {
@@ -136,10 +170,13 @@ void add_userland(CpioArchive& archive, const std::string& root) {
         archive.add_file(std::string("lib/") + library, read_file(find_library(root, library)), true);
     }
     archive.add_file(loader, read_file(find_library(root, fs::path(loader).filename())), true);
-    for (const char* const module : modules) {
-        archive.add_file(std::string("modules/") + module,
-                         read_file(find(root, module, {"modules", "modules/xenfs"})), false);
-    }
+    add_modules(archive, root, modules);
+}
+
+void add_network(CpioArchive& archive, const std::string& root) {
+    add_modules(archive, root, network_modules);
+    archive.add_file("bin/xenstore-write", read_file(root + "/usr/bin/xenstore"), true);
+    archive.add_file("etc/xen/scripts/vif-guest", read_file(in_source_tree("toolchain/run/dom0-vif")), true);
 }
 
 } // namespace
@@ -159,12 +196,16 @@ std::string locate_dom0() {
 
 // Quick to boot, and silent but for a panic.
 std::string dom0_command_line() {
-    return "console=hvc0 quiet loglevel=1 panic=-1 nokaslr mitigations=off swiotlb=512";
+    return "console=hvc0 quiet loglevel=1 panic=-1 nokaslr mitigations=off swiotlb=512 ipv6.disable=1";
 }
 
-std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest) {
+std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest,
+                                           Dom0Network network) {
     CpioArchive archive;
     add_userland(archive, dom0.packages);
+    if (network == Dom0Network::bridge) {
+        add_network(archive, dom0.packages);
+    }
     archive.add_file("init", read_file(in_source_tree("toolchain/run/dom0-init")), true);
     for (const Dom0File& file : guest) {
         archive.add_file("guest/" + file.name, file.contents, false);

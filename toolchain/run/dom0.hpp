@@ -23,8 +23,10 @@ struct Dom0File {
     std::string name;
     std::vector<std::uint8_t> contents;
 };
+enum class Dom0Network : std::uint8_t { none, bridge };
 // `guest` are the files that xl is to find in /guest. Throws InputError.
-std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest);
+std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest,
+                                           Dom0Network network);
 
 // How much it needs to hold its own and an initrd of this size.
 std::uint64_t dom0_memory(std::uint64_t initrd_bytes);

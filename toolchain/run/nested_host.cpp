@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 const DebianPackages& packages() {
-    static const DebianPackages list{.names = {"busybox-static"}, .dependencies_of = {"linux-image-amd64"}};
+    static const DebianPackages list{
+        .names = {"busybox-static"}, .dependencies_of = {"linux-image-amd64"}, .files = {}};
     return list;
 }
 

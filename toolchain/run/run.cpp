@@ -12,6 +12,7 @@
 #include "toolchain/run/process.hpp"
 #include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/xen.hpp"
+#include "toolchain/run/xen_network.hpp"
 
 #include <array>
 #include <iostream>
@@ -28,7 +29,7 @@ struct Place {
     const char* name;
     const char* description;
     bool has_vmm;
-    bool has_network; // of every kind of --net
+    bool has_network; // what --net may ask for, check_network knows
     RunStatus (*run)(const RunOptions& options);
     PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
 };
@@ -66,7 +67,7 @@ constexpr Place xen = {.name = "xen",
 constexpr Place xen_domu = {.name = "xen-domu",
                             .description = "Xen on a PC under QEMU, TCG; a domain of its own",
                             .has_vmm = true,
-                            .has_network = false,
+                            .has_network = true,
                             .run = run_xen_domu,
                             .probe = probe_xen_domu};
 constexpr std::array places = {&process, &kvm, &nested_kvm, &xen, &xen_domu, &bare};
@@ -150,14 +151,17 @@ void check_network(const RunOptions& options, const Place& place) {
         return;
     }
     if (place.has_network) {
-        parse_network(options.net);
+        const NetworkChoice choice = parse_network(options.net);
+        if (&place == &xen_domu) {
+            check_xen_network(choice);
+        }
         if (options.memory > Pc::network_memory) {
             throw InputError(
                 "--net: the card has its registers below 4 GiB, so that --memory may be 4064M at most");
         }
     } else if (place.has_vmm) {
         throw InputError("--net: --on " + std::string(place.name) +
-                         " has no network so far; process and kvm have");
+                         " has no network so far; process, kvm and xen-domu have");
     } else if (options.net != "user" && !options.net.starts_with("tap=")) {
         throw InputError("--net " + options.net + ": --on bare has user, tap=NAME, none");
     }

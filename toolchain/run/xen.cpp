@@ -9,6 +9,7 @@
 #include "toolchain/run/temporary_directory.hpp"
 #include "toolchain/run/xen_hypervisor.hpp"
 #include "toolchain/run/xen_machine.hpp"
+#include "toolchain/run/xen_network.hpp"
 
 #include <filesystem>
 
@@ -41,6 +42,7 @@ RunStatus run_xen(const RunOptions& options) {
 }
 
 RunStatus run_xen_domu(const RunOptions& options) {
+    const NetworkChoice network = parse_network(options.net);
     const TemporaryDirectory directory;
     const PackedGuest packed = pack(options, directory.path());
     write_xen_hypervisor(directory.path() + "/xen");
@@ -49,19 +51,22 @@ RunStatus run_xen_domu(const RunOptions& options) {
                                                         .vmm = "/guest/previrt-xen",
                                                         .package = "/guest/guest",
                                                         .memory = packed.domain_memory,
-                                                        .at_end = "preserve"});
+                                                        .at_end = "preserve",
+                                                        .vif = xen_vif(network)});
     const std::vector<std::uint8_t> initrd =
-        make_dom0_initrd(dom0, {{"previrt-xen", read_file(packed.vmm)},
-                                {"guest", read_file(packed.package)},
-                                {"guest.cfg", {configuration.begin(), configuration.end()}}});
+        make_dom0_initrd(dom0,
+                         {{"previrt-xen", read_file(packed.vmm)},
+                          {"guest", read_file(packed.package)},
+                          {"guest.cfg", {configuration.begin(), configuration.end()}}},
+                         network.kind == NetworkKind::none ? Dom0Network::none : Dom0Network::bridge);
     write_file(directory.path() + "/initrd", initrd);
     std::filesystem::create_symlink(dom0.kernel, directory.path() + "/vmlinux");
     XenConsole console(FirstDomain::dom0, options.verbose);
-    const MachineEnd end =
-        run_machine(options,
-                    xen_machine(directory.path(), dom0_memory(initrd.size()), packed.domain_memory,
-                                "vmlinux " + dom0_command_line() + ",initrd"),
-                    &console);
+    MachineOptions machine = xen_machine(directory.path(), dom0_memory(initrd.size()), packed.domain_memory,
+                                         "vmlinux " + dom0_command_line() + ",initrd");
+    const std::vector<std::string> card = xen_network_arguments(network);
+    machine.qemu.insert(machine.qemu.end(), card.begin(), card.end());
+    const MachineEnd end = run_machine(options, machine, &console);
     return judge_xen(options, console, end);
 }
 

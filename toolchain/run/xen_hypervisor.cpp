@@ -23,7 +23,8 @@ constexpr std::size_t shortest_gzip = 18; // RFC 1952: a header of 10 bytes, a t
 constexpr const char* name_in_cache = "xen-4.17";
 
 const DebianPackages& packages() {
-    static const DebianPackages list{.names = {"xen-hypervisor-4.17-amd64"}, .dependencies_of = {}};
+    static const DebianPackages list{
+        .names = {"xen-hypervisor-4.17-amd64"}, .dependencies_of = {}, .files = {}};
     return list;
 }
 

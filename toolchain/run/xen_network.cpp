@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/xen_network.hpp"
+
+#include "toolchain/image/input_error.hpp"
+
+#include <cstdio>
+
+namespace previrt {
+
+namespace {
+
+constexpr unsigned only_mtu = 1500;
+
+std::string text_of(const MacAddress& mac) {
+    std::string text;
+    for (const std::uint8_t byte : mac) {
+        char digits[4];
+        std::snprintf(digits, sizeof(digits), "%02x", byte);
+        text += (text.empty() ? "" : ":") + std::string(digits);
+    }
+    return text;
+}
+
+// A bridge keeps what is for its own cards: the machine's must not have the guest's address.
+MacAddress address_in_dom0(MacAddress mac) {
+    constexpr std::uint8_t other = 8;
+    mac[0] ^= other;
+    return mac;
+}
+
+std::string user_network(const NetworkChoice& choice) {
+    std::string text = "user,id=network,ipv6=off";
+    for (const PortForward& forward : choice.forwards) {
+        text += std::string(",hostfwd=") + (forward.udp ? "udp" : "tcp") + ":" + forward.host_address + ":" +
+                std::to_string(forward.host_port) + "-10.0.2.15:" + std::to_string(forward.guest_port);
+    }
+    return text;
+}
+
+} // namespace
+
+void check_xen_network(const NetworkChoice& choice) {
+    if (choice.kind == NetworkKind::by_switch) {
+        throw InputError("--net switch=" + choice.name + ": --on xen-domu has user, tap=NAME, none");
+    }
+    if (choice.mtu != only_mtu) {
+        throw InputError("--net: with --on xen-domu its mtu is 1500");
+    }
+}
+
+std::vector<std::string> xen_network_arguments(const NetworkChoice& choice) {
+    if (choice.kind == NetworkKind::none) {
+        return {};
+    }
+    return {"-netdev",
+            choice.kind == NetworkKind::user
+                ? user_network(choice)
+                : "tap,id=network,ifname=" + choice.name + ",script=no,downscript=no",
+            "-device", "e1000,netdev=network,romfile=,mac=" + text_of(address_in_dom0(choice.mac))};
+}
+
+std::string xen_vif(const NetworkChoice& choice) {
+    return choice.kind == NetworkKind::none ? "" : "mac=" + text_of(choice.mac) + ",script=vif-guest";
+}
+
+} // namespace previrt
