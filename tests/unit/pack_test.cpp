@@ -309,8 +309,8 @@ TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
 }
 
 TEST(XenDomain, MemoryHoldsGuestVmmAndPackage) {
-    EXPECT_EQ(domain_memory(256 * mib, 0), (256 + 16 + 34) * mib);
-    EXPECT_EQ(domain_memory(256 * mib, 1), (256 + 16 + 34 + 1) * mib);
+    EXPECT_EQ(domain_memory(256 * mib, 0), (256 + 16 + 4 + 34) * mib);
+    EXPECT_EQ(domain_memory(256 * mib, 1), (256 + 16 + 4 + 34 + 1) * mib);
 }
 
 // ---- the command

@@ -28,7 +28,8 @@ std::string quoted(const std::string& text) {
 } // namespace
 
 std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes) {
-    const std::uint64_t bytes = guest_memory + (guest_memory / 16) + (34 * mib) + package_bytes;
+    const std::uint64_t bytes =
+        guest_memory + (guest_memory / 16) + (guest_memory / 64) + (34 * mib) + package_bytes;
     return (bytes + mib - 1) / mib * mib;
 }
 
