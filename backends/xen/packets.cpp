@@ -88,7 +88,11 @@ std::optional<NetworkAddress> network_address() {
 }
 
 bool network_is_up() {
-    return vif.is_connected() && !transmit.is_broken() && !receive.is_broken();
+    const bool is_connected = vif.is_connected();
+    if (vif.is_closed()) {
+        transmit.give_up(); // nobody gives its rooms back
+    }
+    return is_connected && !transmit.is_broken() && !receive.is_broken();
 }
 
 // A guest that sends more than the other end takes waits here for some time. Told that there is no room,

@@ -29,6 +29,8 @@ public:
     bool push() { return ring_.push(); }
     // Before waiting for a room: false where there is one.
     bool wait();
+    // There is no back-end any more.
+    void give_up() { ring_.give_up(); }
     [[nodiscard]] bool is_broken() const { return ring_.is_broken(); }
     // What the back-end says that it did not send.
     [[nodiscard]] std::uint64_t refused() const { return refused_; }

@@ -128,6 +128,12 @@ TEST_F(Transmit, RefusedPacketsAreCounted) {
     EXPECT_FALSE(ring_.is_broken());
 }
 
+TEST_F(Transmit, WithoutABackendNothingWaits) {
+    fill();
+    ring_.give_up();
+    expect_broken();
+}
+
 TEST_F(Transmit, AResponseToNothingEndsIt) {
     page_->rsp_prod = 1;
     fill(); // asked meanwhile, but only for what was then
