@@ -20,8 +20,6 @@ constinit ReceiveRing receive;
 std::uint64_t packets_unsent;
 std::uint32_t port;
 bool is_there;
-bool takes_packets = true; // the other end: it had made room in time when there was none
-constexpr std::uint64_t longest_wait = 100'000'000;
 
 template <typename Page>
 Page& take_ring(std::uint8_t*& memory, grant_ref_t& grant) {
@@ -95,20 +93,8 @@ bool network_is_up() {
     return is_connected && !transmit.is_broken() && !receive.is_broken();
 }
 
-// A guest that sends more than the other end takes waits here for some time. Told that there is no room,
-// Linux stops its queue, and ns83820 starts it again without telling that there is something in it: what
-// waits there waits until something else is sent.
 std::uint8_t* packet_room(std::uint32_t bytes) {
-    std::uint8_t* room = transmit.room(bytes);
-    if (room == nullptr && takes_packets && transmit.wait()) {
-        notify_packets();
-        const std::uint64_t until = now() + longest_wait;
-        for (std::uint64_t time = now(); room == nullptr && time < until; time = now()) {
-            wait_for(port, until - time);
-            room = transmit.room(bytes);
-        }
-    }
-    takes_packets = room != nullptr;
+    std::uint8_t* const room = transmit.room(bytes);
     return room != nullptr || transmit.wait() ? room : transmit.room(bytes);
 }
 
