@@ -55,7 +55,7 @@ void take_files(const std::string& root, const std::string& directory) {
 } // namespace
 
 DebianLinux find_debian_linux() {
-    const DebianPackages packages{.names = {}, .dependencies_of = {"linux-image-amd64"}};
+    const DebianPackages packages{.names = {}, .dependencies_of = {"linux-image-amd64"}, .files = {}};
     const std::string directory =
         cached_directory("virtio-linux", packages.list(), [&](const std::string& partial) {
             unpack_debian_packages(packages, partial + "/packages");

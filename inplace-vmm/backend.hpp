@@ -112,8 +112,7 @@ using NetworkAddress = std::array<std::uint8_t, 6>;
 std::optional<NetworkAddress> network_address();
 // There is somebody at the other end. An event comes when that changes.
 bool network_is_up();
-// Where the next goes, of up to so many bytes. It may wait for it a little. nullptr: there is no room, and an
-// event comes when there is.
+// Where the next goes, of up to so many bytes. nullptr: there is no room, and an event comes when there is.
 std::uint8_t* packet_room(std::uint32_t bytes);
 void send_packet(std::uint32_t bytes); // so many of them
 // The first that has come, until it is released. nullopt: none has, and an event comes with the next.
