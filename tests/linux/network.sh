@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 how=$2 kernel=$3 build=$4
 require_kernels "$kernel"
 previrt=$build/toolchain/previrt traffic=$build/bench/traffic
-amount=${AMOUNT:-50000000}
+amount=${AMOUNT:-20000000}
 [ "$on" != xen-domu ] || amount=${AMOUNT:-4000000} # under emulation, with dom0 between
 files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease")
 own_options='' peer_options=''
