@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/debian_linux.hpp"
 
-#include "toolchain/image/bzimage.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/debian_kernel.hpp"
 #include "toolchain/run/debian_packages.hpp"
 
 #include <filesystem>
@@ -13,57 +11,31 @@ namespace previrt {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-// By name in the order of their need.
-constexpr std::pair<const char*, const char*> modules[] = {
-    {"1.ko", "drivers/virtio/virtio_ring.ko"},
-    {"2.ko", "drivers/virtio/virtio.ko"},
-    {"3.ko", "drivers/virtio/virtio_pci_legacy_dev.ko"},
-    {"4.ko", "drivers/virtio/virtio_pci_modern_dev.ko"},
-    {"5.ko", "drivers/virtio/virtio_pci.ko"},
-    {"6.ko", "net/core/failover.ko"},
-    {"7.ko", "drivers/net/net_failover.ko"},
-    {"8.ko", "drivers/net/virtio_net.ko"},
-};
-
-// The only one there: its name has the kernel's version.
-std::string only_one(const std::string& directory, const std::string& beginning) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-        if (entry.path().filename().string().starts_with(beginning)) {
-            return entry.path().string();
-        }
-    }
-    throw InputError("Debian's packages have changed: no " + directory + "/" + beginning + "*");
-}
-
-// Of 400 MB what is needed.
-void take_files(const std::string& root, const std::string& directory) {
-    // Emulated, it would take seconds to unpack itself.
-    write_file(directory + "/vmlinux",
-               unpack_bzimage(read_file(only_one(root + "/boot", "vmlinuz-"))).kernel);
-    const std::string kernel = only_one(root + "/lib/modules", "") + "/kernel/";
-    for (const auto& [name, path] : modules) {
-        if (!fs::exists(kernel + path)) {
-            throw InputError("Debian's packages have changed: no " + kernel + path);
-        }
-        fs::rename(kernel + path, directory + "/" + name);
-    }
-    fs::remove_all(root);
-}
+// In the order of their need.
+const std::vector<std::string> modules = {"drivers/virtio/virtio_ring.ko",
+                                          "drivers/virtio/virtio.ko",
+                                          "drivers/virtio/virtio_pci_legacy_dev.ko",
+                                          "drivers/virtio/virtio_pci_modern_dev.ko",
+                                          "drivers/virtio/virtio_pci.ko",
+                                          "net/core/failover.ko",
+                                          "drivers/net/net_failover.ko",
+                                          "drivers/net/virtio_net.ko"};
 
 } // namespace
 
 DebianLinux find_debian_linux() {
-    const DebianPackages packages{.names = {}, .dependencies_of = {"linux-image-amd64"}, .files = {}};
+    const DebianPackages packages{.names = {}, .dependencies_of = {"linux-image-amd64"}, .files = modules};
     const std::string directory =
         cached_directory("virtio-linux", packages.list(), [&](const std::string& partial) {
-            unpack_debian_packages(packages, partial + "/packages");
-            take_files(partial + "/packages", partial);
+            const std::string root = partial + "/packages";
+            unpack_debian_packages(packages, root);
+            take_debian_kernel(root, partial + "/vmlinux", modules, partial);
+            std::filesystem::remove_all(root);
         });
     DebianLinux found{.vmlinux = directory + "/vmlinux", .modules = {}};
-    for (const auto& [name, path] : modules) {
-        found.modules.emplace_back(std::string("/modules/") + name, directory + "/" + name);
+    for (const std::string& module : modules) {
+        const std::string place = "/modules/" + std::to_string(found.modules.size() + 1) + ".ko";
+        found.modules.emplace_back(place, directory + "/" + name_of_module(module));
     }
     return found;
 }

@@ -10,7 +10,7 @@ struct DebianPackages {
     std::vector<std::string> names;
     // Of each of these the one package that it depends on: linux-image-amd64 stands for the newest kernel.
     std::vector<std::string> dependencies_of;
-    // What is taken of them, where that is not all.
+    // What the caller takes of them, where that is not all: what is kept depends on it.
     std::vector<std::string> files;
 
     // One a line.

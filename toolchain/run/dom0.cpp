@@ -2,11 +2,11 @@
 #include "toolchain/run/dom0.hpp"
 
 #include "toolchain/host/tree.hpp"
-#include "toolchain/image/bzimage.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/cached_directory.hpp"
 #include "toolchain/run/cpio_archive.hpp"
+#include "toolchain/run/debian_kernel.hpp"
 #include "toolchain/run/debian_packages.hpp"
 
 #include <filesystem>
@@ -118,35 +118,16 @@ std::string find_library(const std::string& root, const std::string& name) {
     return find(root, name, {"usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"});
 }
 
-std::string find_kernel(const std::string& root) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(root + "/boot")) {
-        if (entry.path().filename().string().starts_with("vmlinuz-")) {
-            return entry.path().string();
-        }
-    }
-    throw InputError("Debian's packages have changed: linux-image-amd64 leads to no kernel");
-}
-
-// Takes of the kernel's package what is needed: it has 400 MB.
 void take_kernel(const std::string& root, const std::string& vmlinux) {
-    write_file(vmlinux, unpack_bzimage(read_file(find_kernel(root))).kernel);
     fs::create_directory(root + "/modules");
-    for (const fs::directory_entry& version : fs::directory_iterator(root + "/lib/modules")) {
-        for (const std::string& module : all_modules()) {
-            const fs::path file = version.path() / "kernel" / module;
-            if (!fs::is_regular_file(file)) {
-                throw InputError("Debian's packages have changed: no " + module + " in linux-image-amd64");
-            }
-            fs::rename(file, root + "/modules/" + file.filename().string());
-        }
-    }
+    take_debian_kernel(root, vmlinux, all_modules(), root + "/modules");
     fs::remove_all(root + "/lib/modules");
     fs::remove_all(root + "/boot");
 }
 
 void add_modules(CpioArchive& archive, const std::string& root, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
-        const std::string file = "modules/" + fs::path(path).filename().string();
+        const std::string file = "modules/" + name_of_module(path);
         archive.add_file(file, read_file(root + "/" + file), false);
     }
 }

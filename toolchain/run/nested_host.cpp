@@ -2,10 +2,10 @@
 #include "toolchain/run/nested_host.hpp"
 
 #include "toolchain/host/tree.hpp"
-#include "toolchain/image/bzimage.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/cached_directory.hpp"
+#include "toolchain/run/debian_kernel.hpp"
 #include "toolchain/run/debian_packages.hpp"
 #include "toolchain/run/initramfs.hpp"
 #include "toolchain/run/loaded_libraries.hpp"
@@ -28,8 +28,8 @@ const DebianPackages& packages() {
 }
 
 // In the order in which nested-init inserts them.
-constexpr const char* modules[] = {"virt/lib/irqbypass.ko", "drivers/crypto/ccp/ccp.ko",
-                                   "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko"};
+const std::vector<std::string> modules = {"virt/lib/irqbypass.ko", "drivers/crypto/ccp/ccp.ko",
+                                          "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko"};
 constexpr const char* applets[] = {"cat",   "dd",     "insmod", "mkdir", "mkfifo", "mknod",
                                    "mount", "reboot", "sed",    "sh",    "stty"};
 
@@ -38,38 +38,13 @@ std::string here(const std::string& name) {
     return "/.previrt-nested/" + name;
 }
 
-std::string name_of(const std::string& path) {
-    return fs::path(path).filename().string();
-}
-
-// The only file or directory there whose name begins so: the rest is the kernel's version.
-std::string find(const std::string& directory, const std::string& beginning) {
-    if (fs::is_directory(directory)) {
-        for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-            if (name_of(entry.path().string()).starts_with(beginning)) {
-                return entry.path().string();
-            }
-        }
-    }
-    return directory + "/" + beginning;
-}
-
-void take(const std::string& file, const std::string& directory, const std::string& name) {
-    if (!fs::is_regular_file(file)) {
-        throw InputError("Debian's packages have changed: no " + file);
-    }
-    fs::rename(file, directory + "/" + name);
-}
-
-// Of the kernel's package, which has 400 MB, only what is needed.
 void take_files(const std::string& root, const std::string& directory) {
-    take(root + "/bin/busybox", directory, "busybox");
-    // Emulated, it would take seconds to unpack itself.
-    write_file(directory + "/vmlinux", unpack_bzimage(read_file(find(root + "/boot", "vmlinuz-"))).kernel);
-    const std::string kernel = find(root + "/lib/modules", "") + "/kernel/";
-    for (const char* const module : modules) {
-        take(kernel + module, directory, name_of(module));
+    const std::string busybox = root + "/bin/busybox";
+    if (!fs::is_regular_file(busybox)) {
+        throw InputError("Debian's packages have changed: no " + busybox);
     }
+    fs::rename(busybox, directory + "/busybox");
+    take_debian_kernel(root, directory + "/vmlinux", modules, directory);
     fs::remove_all(root);
 }
 
@@ -79,8 +54,8 @@ void add_userland(Initramfs& initramfs, const NestedHost& host) {
     for (const char* const applet : applets) {
         initramfs.add_link(here("bin/") + applet, "busybox");
     }
-    for (const char* const module : modules) {
-        const std::string name = name_of(module);
+    for (const std::string& module : modules) {
+        const std::string name = name_of_module(module);
         initramfs.add_file(here(name), read_file(host.directory + "/" + name), false);
     }
 }
@@ -93,7 +68,7 @@ void add_previrt(Initramfs& initramfs) {
     }
     for (const fs::directory_entry& backend : fs::directory_iterator(PREVIRT_BACKENDS)) {
         for (const fs::directory_entry& file : fs::directory_iterator(backend)) {
-            if (file.is_regular_file() && name_of(file.path().string()).starts_with("previrt-")) {
+            if (file.is_regular_file() && file.path().filename().string().starts_with("previrt-")) {
                 initramfs.add_file_of_host(file.path().string());
             }
         }
