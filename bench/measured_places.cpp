@@ -14,28 +14,6 @@ namespace previrt {
 
 namespace {
 
-// Linux hands what it does not know to the first process.
-std::vector<std::string> words_for(const Settings& settings) {
-    std::vector<std::string> words = {"quiet"};
-    for (const auto& [name, value] : settings) {
-        words.push_back(name + "=" + value);
-    }
-    return words;
-}
-
-Program previrt_run(const std::string& kernel, const std::string& initrd,
-                    const std::vector<std::string>& options, const Settings& settings) {
-    std::string append;
-    for (const std::string& word : words_for(settings)) {
-        append += (append.empty() ? "" : " ") + word;
-    }
-    Program program{.arguments = {this_program(), "run", kernel, "--initrd", initrd, "--append", append},
-                    .directory = {},
-                    .environment = {}};
-    program.arguments.insert(program.arguments.end(), options.begin(), options.end());
-    return program;
-}
-
 MeasuredPlace native_place() {
     return {.measure =
                 [](const Settings& settings) {
@@ -76,6 +54,32 @@ MeasuredPlace gvisor_place(const MeasuredFiles& files) {
 }
 
 } // namespace
+
+std::vector<std::string> words_for(const Settings& settings) {
+    std::vector<std::string> words = {"quiet"};
+    for (const auto& [name, value] : settings) {
+        words.push_back(name + "=" + value);
+    }
+    return words;
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+    std::string line;
+    for (const std::string& word : words) {
+        line += (line.empty() ? "" : " ") + word;
+    }
+    return line;
+}
+
+Program previrt_run(const std::string& kernel, const std::string& initrd,
+                    const std::vector<std::string>& options, const Settings& settings) {
+    Program program{.arguments = {this_program(), "run", kernel, "--initrd", initrd, "--append",
+                                  command_line(words_for(settings))},
+                    .directory = {},
+                    .environment = {}};
+    program.arguments.insert(program.arguments.end(), options.begin(), options.end());
+    return program;
+}
 
 MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory) {
     return {.kernel = kernel,

@@ -9,6 +9,12 @@
 
 namespace previrt {
 
+// For a kernel's command line: Linux hands what it does not know to the first process.
+std::vector<std::string> words_for(const Settings& settings);
+std::string command_line(const std::vector<std::string>& words);
+Program previrt_run(const std::string& kernel, const std::string& initrd,
+                    const std::vector<std::string>& options, const Settings& settings);
+
 // What is booted in a place, and what is run there.
 struct MeasuredFiles {
     std::string kernel;

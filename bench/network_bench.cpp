@@ -37,14 +37,6 @@ std::string network_initrd(const std::string& name, Files more) {
     return make_initrd(name, more);
 }
 
-std::string command_line(const std::vector<std::string>& words) {
-    std::string line;
-    for (const std::string& word : words) {
-        line += (line.empty() ? "" : " ") + word;
-    }
-    return line;
-}
-
 Program of(std::vector<std::string> arguments) {
     return {.arguments = std::move(arguments), .directory = {}, .environment = {}};
 }
@@ -54,9 +46,10 @@ public:
     explicit NetworkBench(const NetworkBenchOptions& options)
         : options_(options), kernel_(build_measured_kernel(options.kernel, false)),
           initrd_(network_initrd("net", {})),
-          words_({"quiet", "net_own=" + std::string(guest_address), "net_peer=" + std::string(host_address),
-                  "net_bytes=" + std::to_string(std::uint64_t{options.mebibytes} << 20U),
-                  "net_datagrams=" + std::to_string(options.mebibytes * datagrams_a_mebibyte)}) {}
+          settings_({{"net_own", guest_address},
+                     {"net_peer", host_address},
+                     {"net_bytes", std::to_string(std::uint64_t{options.mebibytes} << 20U)},
+                     {"net_datagrams", std::to_string(options.mebibytes * datagrams_a_mebibyte)}}) {}
 
     void run() {
         // What is not there is downloaded, which the network of our own does not allow.
@@ -95,7 +88,7 @@ private:
 
     [[nodiscard]] Program find(const std::string& name) {
         if (name == "UML") {
-            std::vector<std::string> words = words_;
+            std::vector<std::string> words = words_for(settings_);
             words.push_back("vec0:transport=tap,ifname=" + std::string(tap) + ",depth=128,gro=1");
             return user_mode_linux(find_user_mode_linux(), initrd_, words, directory_.path());
         }
@@ -103,13 +96,12 @@ private:
             return virtio();
         }
         const std::string on = name == "QEMU e1000" ? "bare" : name;
-        return of({this_program(), "run", kernel_, "--on", on, "--initrd", initrd_, "--net",
-                   "tap=" + std::string(tap), "--append", command_line(words_)});
+        return previrt_run(kernel_, initrd_, {"--on", on, "--net", "tap=" + std::string(tap)}, settings_);
     }
 
     [[nodiscard]] Program virtio() const {
         const DebianLinux linux = find_debian_linux();
-        std::vector<std::string> words = words_;
+        std::vector<std::string> words = words_for(settings_);
         words.insert(words.end(), {"console=ttyS0", "panic=-1", "nokaslr", "mitigations=off"});
         return of({qemu_program,
                    "-accel",
@@ -200,7 +192,7 @@ private:
     TemporaryDirectory directory_;
     std::string kernel_;
     std::string initrd_;
-    std::vector<std::string> words_;
+    Settings settings_;
     std::vector<Place> places_;
     std::map<std::string, std::string> left_out_;
 };
@@ -208,6 +200,7 @@ private:
 } // namespace
 
 void bench_network(const NetworkBenchOptions& options) {
+    check_network_namespace(); // before anything is built or downloaded
     NetworkBench(options).run();
 }
 

@@ -65,10 +65,13 @@ void make_tap(const std::string& name) {
 
 } // namespace
 
-void enter_network_namespace(const std::string& tap, const std::string& address) {
+void check_network_namespace() {
     if (geteuid() != 0) {
         throw InputError("a network of its own, with a tap device: only root may make one");
     }
+}
+
+void enter_network_namespace(const std::string& tap, const std::string& address) {
     require(unshare(CLONE_NEWNET) == 0, "a network namespace");
     const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     require(socket.number() >= 0, "a socket");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "bench/measured_place.hpp"
+#include "toolchain/host/program.hpp"
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct NetworkTransfer {
     double processor_seconds; // of all processes of the place
 };
 
-// One run of a place that has bench/guest/net.sh, while `serving` answers it. Throws InputError with the
+// One run of a place that has bench/guest/net.sh, while `server` answers it. Throws InputError with the
 // reason where that does not work.
 std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server);
 
