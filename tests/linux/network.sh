@@ -72,6 +72,14 @@ if [ "$status" -ne 0 ] || ! grep -q '^network: all passed' "$work/console"; then
     echo "network: FAILED with status $status"
     exit 1
 fi
+if [ "$how" != user ]; then
+    wait "$peer" || true
+    if ! grep -q '^network: all passed' "$work/peer"; then
+        cat "$work/peer"
+        echo "network: FAILED at the peer"
+        exit 1
+    fi
+fi
 python3 "$here/check_stats.py" "$work/stats.json" "$kernel/previrt.json"
 counter() { # NAME
     sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$work/stats.json"

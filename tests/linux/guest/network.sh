@@ -19,7 +19,7 @@ end() {
     [ -z "$pings" ] || kill "$pings"
     sleep 1 # for what is on its way
     cat /proc/net/dev
-    grep -w eth0 /proc/interrupts
+    grep ns83820 /proc/interrupts
     [ $failed -eq 0 ] && echo 'network: all passed'
     exit $failed
 }
