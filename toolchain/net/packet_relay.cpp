@@ -57,7 +57,6 @@ void PacketRelay::run() {
         lives = rest(sending, receiving);
     }
     send(); // its last words
-    counts_.end_lost = end_lost_;
 }
 
 PacketRelay::Stop PacketRelay::send() {
@@ -99,7 +98,18 @@ PacketRelay::Stop PacketRelay::write_frame(std::span<const std::uint8_t> frame) 
 
 void PacketRelay::lose_end() {
     end_lost_ = true;
+    ++counts_.ends_lost;
     link_changed_(false);
+    eventfd_write(events_.lost.number(), 1);
+}
+
+void PacketRelay::use_restored_end() {
+    eventfd_t count = 0;
+    eventfd_read(events_.restored.number(), &count);
+    end_lost_ = false;
+    end_has_frames_ = true;
+    end_has_room_ = true;
+    link_changed_(link_is_up());
 }
 
 void PacketRelay::follow_cable() {
@@ -191,10 +201,11 @@ bool PacketRelay::sleep(Stop sending, Stop receiving) {
 }
 
 bool PacketRelay::await(bool frames, bool room, const timespec* limit) {
-    std::array<pollfd, 4> waiting = {
+    std::array<pollfd, 5> waiting = {
         {{.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
          {.fd = events_.sent.number(), .events = POLLIN, .revents = 0},
          {.fd = events_.cable.number(), .events = POLLIN, .revents = 0},
+         {.fd = events_.restored.number(), .events = POLLIN, .revents = 0},
          {.fd = frames || room ? end_ : -1,
           .events = static_cast<short>((frames ? POLLIN : 0) | (room ? POLLOUT : 0)),
           .revents = 0}}};
@@ -210,6 +221,9 @@ bool PacketRelay::await(bool frames, bool room, const timespec* limit) {
         follow_cable();
     }
     if (waiting[3].revents != 0) {
+        use_restored_end();
+    }
+    if (waiting[4].revents != 0) {
         end_has_frames_ = end_has_frames_ || frames;
         end_has_room_ = true;
     }

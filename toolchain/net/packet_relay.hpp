@@ -16,9 +16,11 @@ namespace previrt {
 
 // Events (eventfd, nonblocking) for a relay.
 struct PacketEvents {
-    Descriptor sent;  // the guest's: something is in its ring, or there is room in ours
-    Descriptor ended; // there is no guest any more
-    Descriptor cable; // see cable_signals.hpp
+    Descriptor sent;     // the guest's: something is in its ring, or there is room in ours
+    Descriptor ended;    // there is no guest any more
+    Descriptor cable;    // see cable_signals.hpp
+    Descriptor lost;     // the relay's: its end is, and is not touched until
+    Descriptor restored; // there is another of the same number
 };
 
 struct PacketCounts {
@@ -30,7 +32,7 @@ struct PacketCounts {
     std::uint64_t received_dropped; // no frame, or the cable is out
     std::uint64_t calls;            // of the guest
     std::uint64_t calls_by_guest;
-    bool end_lost;
+    std::uint64_t ends_lost;
 };
 
 // Between a guest's rings and an end: a nonblocking descriptor that takes a frame by each write and gives one
@@ -44,7 +46,7 @@ public:
         std::function<void()> call_guest, std::function<void(bool up)> link_changed = [](bool) {});
 
     // Until the guest has ended. A frame that cannot be read or written any more is the end of the link, but
-    // not of the guest: what it sends is dropped from then on.
+    // not of the guest: what it sends is dropped until the end is restored.
     void run();
 
     [[nodiscard]] bool end_lost() const { return end_lost_; }            // by any thread
@@ -63,6 +65,7 @@ private:
     Stop receive();
     [[nodiscard]] bool link_is_up() const { return !end_lost_ && cable_in_; }
     void lose_end();
+    void use_restored_end();
     void follow_cable();
     void call_if_asked();
     [[nodiscard]] bool guest_has_sent();

@@ -2,6 +2,7 @@
 #include "toolchain/run/guest_network.hpp"
 
 #include "toolchain/net/cable_signals.hpp"
+#include "toolchain/net/switch_return.hpp"
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/monitored_threads.hpp"
 
@@ -12,16 +13,23 @@
 namespace previrt {
 
 GuestNetwork::GuestNetwork(const NetworkChoice& choice)
-    : address_(choice.mac), end_(choice),
-      events_{.sent = make_event(), .ended = make_event(), .cable = hold_cable_signals()} {}
+    : choice_(choice), end_(choice), events_{.sent = make_event(),
+                                             .ended = make_event(),
+                                             .cable = hold_cable_signals(),
+                                             .lost = make_event(),
+                                             .restored = make_event()} {}
 
 void GuestNetwork::describe(monitored::NetworkStart& start) const {
-    std::ranges::copy(address_, start.address);
+    std::ranges::copy(choice_.mac, start.address);
     start.is_there = true;
 }
 
 void GuestNetwork::relay(monitored::NetworkStart& start, const GuestRings& rings,
                          const std::function<void()>& call_guest, pid_t group) {
+    std::optional<SwitchReturn> switch_return; // whose thread does not see the guest's memory
+    if (choice_.kind == NetworkKind::by_switch) {
+        switch_return.emplace(choice_.name, end_.number(), events_);
+    }
     confine_packet_thread(group);
     const auto link_changed = [&](bool up) {
         std::atomic_ref(start.is_down).store(!up);
@@ -41,7 +49,10 @@ void GuestNetwork::describe_end(std::ostream& output) const {
            << counts_.sent_dropped << " dropped; received " << counts_.received << " packets, "
            << counts_.received_bytes << " bytes, " << counts_.received_dropped
            << " dropped; calls: " << counts_.calls << " of the guest, " << counts_.calls_by_guest << " by it"
-           << (counts_.end_lost ? "; the other end went away" : "") << '\n';
+           << (counts_.ends_lost != 0
+                   ? "; the other end went away, " + std::to_string(counts_.ends_lost) + " times"
+                   : "")
+           << '\n';
 }
 
 std::optional<GuestNetwork> open_guest_network(const std::string& net) {

@@ -41,7 +41,7 @@ public:
     void describe_end(std::ostream& output) const;
 
 private:
-    MacAddress address_;
+    NetworkChoice choice_;
     NetworkEnd end_;
     PacketEvents events_;
     PacketCounts counts_{};

@@ -6,6 +6,7 @@
 #include "toolchain/net/packet_socket.hpp"
 #include "toolchain/net/switch_command.hpp"
 #include "toolchain/net/switch_end.hpp"
+#include "toolchain/net/switch_return.hpp"
 #include "toolchain/run/monitored_threads.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 
@@ -280,6 +281,40 @@ TEST_F(Switch, WithoutOneTheRemedyIsSaid) {
         EXPECT_EQ(error.what(), "--net switch=" + path_ +
                                     ": no switch listens there: start `previrt switch " + path_ + "` first");
     }
+}
+
+TEST_F(Switch, AnotherAtItsPlaceIsFound) {
+    start();
+    const Descriptor end = join();
+    const PacketEvents events{.sent = make_event(),
+                              .ended = make_event(),
+                              .cable = make_event(),
+                              .lost = make_event(),
+                              .restored = make_event()};
+    const auto lose_switch = [&] {
+        stop();
+        switch_.reset();
+        eventfd_write(events.lost.number(), 1);
+    };
+    std::optional<SwitchReturn> switch_return;
+    switch_return.emplace(path_, end.number(), events);
+    for (std::uint8_t times = 1; times <= 2; ++times) {
+        lose_switch();
+        pollfd restored{.fd = events.restored.number(), .events = POLLIN, .revents = 0};
+        EXPECT_EQ(poll(&restored, 1, 300), 0); // there is none yet
+        eventfd_t count = 0;
+        eventfd_read(end_.number(), &count);
+        start();
+        ASSERT_EQ(poll(&restored, 1, 20000), 1);
+        eventfd_read(events.restored.number(), &count);
+        const Descriptor other = join(&end);
+        const Bytes frame = make_frame(everybody, host(1), times);
+        ASSERT_TRUE(send_frame(end.number(), frame));
+        EXPECT_EQ(take_frame(other.number()), frame);
+    }
+    lose_switch();
+    eventfd_write(events.ended.number(), 1);
+    switch_return.reset(); // it waits for none that never comes
 }
 
 // As a user starts it: confined, and with words at its end.

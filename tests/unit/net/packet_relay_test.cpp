@@ -124,7 +124,11 @@ protected:
     std::unique_ptr<PacketRing> received_ = std::make_unique<PacketRing>();
     PacketWriter writer_{*sent_};
     PacketReader reader_{*received_};
-    PacketEvents events_{.sent = make_event(), .ended = make_event(), .cable = hold_cable_signals()};
+    PacketEvents events_{.sent = make_event(),
+                         .ended = make_event(),
+                         .cable = hold_cable_signals(),
+                         .lost = make_event(),
+                         .restored = make_event()};
     Descriptor called_ = make_event();
     Descriptor up_ = make_event();
     Descriptor down_ = make_event();
@@ -154,7 +158,7 @@ TEST_F(Relay, WhatIsSentArrives) {
     EXPECT_EQ(counts.sent, frames);
     EXPECT_EQ(counts.sent_dropped, 0U);
     EXPECT_EQ(counts.received, 0U);
-    EXPECT_FALSE(counts.end_lost);
+    EXPECT_EQ(counts.ends_lost, 0U);
 }
 
 TEST_F(Relay, WhatComesIsReceived) {
@@ -331,8 +335,29 @@ TEST_F(Relay, WithoutItsEndTheGuestRunsOn) {
     std::this_thread::sleep_for(200ms);
     EXPECT_LT(seconds_of_relay() - before, 0.1);
     const PacketCounts& counts = stop();
-    EXPECT_TRUE(counts.end_lost);
+    EXPECT_EQ(counts.ends_lost, 1U);
     EXPECT_EQ(counts.sent_dropped, frames);
+}
+
+TEST_F(Relay, ARestoredEndIsUsed) {
+    start();
+    for (std::uint64_t times = 1; times <= 3; ++times) {
+        pair_.theirs.close();
+        ASSERT_TRUE(await(down_, patience));
+        ASSERT_TRUE(await(events_.lost, patience));
+        PacketPair next = make_packet_pair();
+        fcntl(next.ours.number(), F_SETFL, O_NONBLOCK);
+        ASSERT_EQ(dup2(next.ours.number(), pair_.ours.number()), pair_.ours.number());
+        pair_.theirs = std::move(next.theirs);
+        next.ours.close(); // else there would be two of it
+        eventfd_write(events_.restored.number(), 1);
+        ASSERT_TRUE(await(up_, patience));
+        ASSERT_TRUE(send_frame(other(), make_numbered_frame(1, 60)));
+        EXPECT_EQ(guest_takes(), make_numbered_frame(1, 60));
+        ASSERT_TRUE(guest_sends(make_numbered_frame(2, 60)));
+        EXPECT_EQ(take_frame(other()), make_numbered_frame(2, 60));
+    }
+    EXPECT_EQ(stop().ends_lost, 3U);
 }
 
 TEST_F(Relay, ACableCanBePulledAndPlugged) {
@@ -357,7 +382,7 @@ TEST_F(Relay, ACableCanBePulledAndPlugged) {
     const PacketCounts& counts = stop();
     EXPECT_EQ(counts.sent_dropped, frames);
     EXPECT_EQ(counts.received_dropped, frames);
-    EXPECT_FALSE(counts.end_lost);
+    EXPECT_EQ(counts.ends_lost, 0U);
 }
 
 TEST_F(Relay, LastWordsAreSent) {
