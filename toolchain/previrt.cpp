@@ -145,11 +145,11 @@ void add_build_linux(CLI::App& app, Action& action) {
                         "small, rich, or a file of CONFIG_ lines; what it leaves out is off (small)");
     command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
-    auto* const with =
-        command->add_option("--with", options->with, "A patch of linux-patches/optional, as ns83820-repairs");
+    auto* const without = command->add_option(
+        "--without", options->without, "A patch of linux-patches/optional to leave out, as ns83820-repairs");
     command
         ->add_flag("--plain", options->plain, "The same kernel without macros and patches, to compare with")
-        ->excludes(with);
+        ->excludes(without);
     command->add_option("--jobs", options->jobs, "Compilers at once (as many as processors)");
     command->callback(
         [&action, options] { action = [options] { return build_linux(*options) ? 0 : answer_is_no; }; });
@@ -169,7 +169,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
     command->add_option("--net", options->net,
-                        "user[,tcp=HOSTPORT:GUESTPORT], tap=NAME, switch=SOCKET or none (none)");
+                        "user[,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, each with "
+                        "[,mac=ADDRESS], or none (none)");
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,

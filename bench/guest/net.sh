@@ -12,8 +12,6 @@ ip link set "$device" up
 for attempt in 1 2 3 4 5 6 7 8 9 10; do
     ping -c 1 -W 1 "$net_peer" >/dev/null && break
 done
-# Linux's driver of the DP83820 leaves who sends nothing but datagrams asleep (linux-patches/README.md).
-while usleep 200000; do ping -c 1 -W 1 "$net_peer"; done >/dev/null 2>&1 &
 
 transfer() { # NAME COMMAND ...
     echo "net begin $1"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# network.sh ON user|switch|repaired KERNEL-DIRECTORY BUILD-DIRECTORY
+# network.sh ON user|switch|stock KERNEL-DIRECTORY BUILD-DIRECTORY
 # Traffic of a guest's network card, each end checking what it gets: with a program of this machine by `--net user`,
-# between two guests at a switch, or there with the driver that linux-patches/optional mends, as a module, in long frames
-# of a VLAN.
+# between two guests at a switch in long frames of a VLAN, or there with Linux's driver as it is, without what
+# linux-patches/optional mends, as a module.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 how=$2 kernel=$3 build=$4
 require_kernels "$kernel"
@@ -11,16 +11,17 @@ amount=${AMOUNT:-20000000}
 [ "$on" != xen-domu ] || amount=${AMOUNT:-4000000} # under emulation, with dom0 between
 files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease")
 own_options='' peer_options=''
-if [ "$how" = repaired ]; then
+if [ "$how" = switch ]; then
+    own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7' peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
+elif [ "$how" = stock ]; then
     mkdir "$work/driver"
-    patch --quiet -o "$work/driver/ns83820.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
+    patch --quiet --reverse -o "$work/driver/ns83820.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
         "$here/../../linux-patches/optional/ns83820-repairs.patch"
-    sed -i 's/\.name\t\t= "ns83820"/.name = "ns83820-repaired"/' "$work/driver/ns83820.c" # the kernel has one
+    sed -i 's/\.name\t\t= "ns83820"/.name = "ns83820-stock"/' "$work/driver/ns83820.c" # the kernel has one
     echo 'obj-m := ns83820.o' >"$work/driver/Makefile"
     "$kernel/make" M="$work/driver" modules >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
     "$previrt" audit "$work/driver/ns83820.ko"
     files+=(/ns83820.ko="$work/driver/ns83820.ko")
-    own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7' peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
 fi
 "$userland/make-initrd" "$work/initrd" "${files[@]}"
 options=(--initrd "$work/initrd" --timeout "${TIMEOUT:-300}" --verbose)
@@ -49,20 +50,26 @@ if [ "$how" = user ]; then
     net=user command_line="peer=10.0.2.2:$port"
 else
     start "$work/switch" "$previrt" switch "$work/socket"
+    switch=$!
     isolate=()
     [[ $on != *-isolate ]] || isolate=(--isolate)
     "$previrt" run --on "${on%-isolate}" "$kernel/bzImage" "${options[@]}" "${isolate[@]}" --net "switch=$work/socket" \
         --append "quiet own=10.9.0.1$peer_options" </dev/null >"$work/peer" 2>&1 &
     peer=$!
     started+=("$peer")
-    # Where the guest says so, its peer's cable is pulled, and plugged in again.
+    # The guest says when its peer's cable is to be pulled and plugged in again, and when there is to be no switch.
     (
-        until grep -qs "network: pull the peer's cable" "$work/console"; do sleep 0.1; done
+        await() { # LINE
+            until grep -qs "network: $1" "$work/console"; do sleep 0.1; done
+        }
+        await "pull the peer's cable"
         kill -USR1 "$peer" && sleep 1 && kill -USR2 "$peer"
+        await 'end the switch'
+        kill "$switch"
+        await 'start a switch'
+        exec "$previrt" switch "$work/socket"
     ) &
     started+=($!)
-    # Behind its peer, the switch ends, which a guest sees.
-    (while kill -0 "$peer" 2>/dev/null; do sleep 0.5; done; kill "${started[0]}" 2>/dev/null) &
     net=switch=$work/socket command_line="own=10.9.0.2 peer=10.9.0.1$own_options"
 fi
 run_guest "$previrt" "$on" "$kernel/bzImage" "${options[@]}" --stats "$work/stats.json" --net "$net" \

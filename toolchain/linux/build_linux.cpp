@@ -38,7 +38,7 @@ public:
                                          : open_linux_source(options.source)),
           configuration_(find_configuration(options.configuration, source_.version)) {
         if (!options.plain) {
-            patches_ = linux_patches(source_.version, options.with);
+            patches_ = linux_patches(source_.version, options.without);
         }
         make_directories(options.output);
         output_ = fs::canonical(options.output).string();

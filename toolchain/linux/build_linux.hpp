@@ -11,8 +11,8 @@ struct BuildLinuxOptions {
     std::string version = "6.1"; // of that package
     std::string configuration = "small";
     std::string compiler = "gcc";
-    std::vector<std::string> with; // optional patches
-    bool plain = false;            // neither macros nor patches
+    std::vector<std::string> without; // optional patches
+    bool plain = false;               // neither macros nor patches
     std::string output;
     unsigned jobs = 0; // 0: one a processor
 };

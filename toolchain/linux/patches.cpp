@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -45,16 +46,22 @@ std::vector<LinuxPatch> patches_in(const std::string& directory) {
     return patches;
 }
 
-LinuxPatch find_optional(const std::string& name) {
+std::vector<LinuxPatch> optional_patches(const std::vector<std::string>& without) {
+    std::vector<LinuxPatch> patches = patches_in(in_source_tree("linux-patches/optional"));
     std::string known;
-    for (LinuxPatch& patch : patches_in(in_source_tree("linux-patches/optional"))) {
-        if (patch.purpose == name) {
-            patch.optional = true;
-            return std::move(patch);
-        }
+    for (LinuxPatch& patch : patches) {
+        patch.optional = true;
         known += " " + patch.purpose;
     }
-    throw InputError("--with " + name + ": there is no such patch; there are:" + known);
+    for (const std::string& name : without) {
+        if (std::ranges::find(patches, name, &LinuxPatch::purpose) == patches.end()) {
+            throw InputError("--without " + name + ": there is no such patch; there are:" + known);
+        }
+    }
+    std::erase_if(patches, [&](const LinuxPatch& patch) {
+        return std::ranges::find(without, patch.purpose) != without.end();
+    });
+    return patches;
 }
 
 void copy_if_different(const fs::path& from, const fs::path& to) {
@@ -77,22 +84,21 @@ void apply(const LinuxPatch& patch, const std::string& directory, const std::str
         throw InputError(
             patch.path + " does not apply to " + source + ":" + output +
             "\nchange the patch to what the source now says; linux-patches/README.md tells what each "
-            "line is for");
+            "line is for" +
+            (patch.optional ? ", or leave it out: --without " + patch.purpose : ""));
     }
 }
 
 } // namespace
 
-std::vector<LinuxPatch> linux_patches(const std::string& version, const std::vector<std::string>& optional) {
+std::vector<LinuxPatch> linux_patches(const std::string& version, const std::vector<std::string>& without) {
     const std::string directory = in_source_tree("linux-patches/" + version);
     if (!fs::is_directory(directory)) {
         throw InputError(directory + ": there are no patches for Linux " + version +
                          " (begin with a copy of the nearest version's, or build with --plain)");
     }
     std::vector<LinuxPatch> patches = patches_in(directory);
-    for (const std::string& name : optional) {
-        patches.push_back(find_optional(name));
-    }
+    std::ranges::move(optional_patches(without), std::back_inserter(patches));
     return patches;
 }
 

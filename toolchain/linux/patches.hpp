@@ -17,9 +17,9 @@ struct LinuxPatch {
     bool optional = false;
 };
 
-// All patches for the source's version, and these optional ones. Throws InputError.
+// All patches for the source's version, and the optional ones but these. Throws InputError.
 std::vector<LinuxPatch> linux_patches(const std::string& version,
-                                      const std::vector<std::string>& optional = {});
+                                      const std::vector<std::string>& without = {});
 
 // Makes `directory` a patched copy of the source; a later call writes only what differs, so that the build
 // there stays incremental. Throws InputError: the message names the patch and the hunk that does not apply.
