@@ -15,13 +15,13 @@ if [ "$how" = switch ]; then
     own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7' peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
 elif [ "$how" = stock ]; then
     mkdir "$work/driver"
-    patch --quiet --reverse -o "$work/driver/ns83820.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
+    patch --quiet --reverse -o "$work/driver/ns83820-stock.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
         "$here/../../linux-patches/optional/ns83820-repairs.patch"
-    sed -i 's/\.name\t\t= "ns83820"/.name = "ns83820-stock"/' "$work/driver/ns83820.c" # the kernel has one
-    echo 'obj-m := ns83820.o' >"$work/driver/Makefile"
+    sed -i 's/\.name\t\t= "ns83820"/.name = "ns83820-stock"/' "$work/driver/ns83820-stock.c" # the kernel has one
+    echo 'obj-m := ns83820-stock.o' >"$work/driver/Makefile"
     "$kernel/make" M="$work/driver" modules >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
-    "$previrt" audit "$work/driver/ns83820.ko"
-    files+=(/ns83820.ko="$work/driver/ns83820.ko")
+    "$previrt" audit "$work/driver/ns83820-stock.ko"
+    files+=(/ns83820-stock.ko="$work/driver/ns83820-stock.ko")
 fi
 "$userland/make-initrd" "$work/initrd" "${files[@]}"
 options=(--initrd "$work/initrd" --timeout "${TIMEOUT:-300}" --verbose)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs in a guest with a network card: traffic with `peer` (ADDRESS:PORT), or, without one, as a peer of another guest.
 # The kernel's command line says peer, amount (bytes of each stream), own (its address, else by DHCP), mac, mtu and vlan.
-# A /ns83820.ko is Linux's driver as it comes, with its defects (linux-patches/README.md). Ends with "network: all passed",
-# or says what failed.
+# A /ns83820-stock.ko is Linux's driver as it comes, with its defects (linux-patches/README.md). Ends with "network: all
+# passed", or says what failed.
 card=0000:00:03.0
 driver=/sys/bus/pci/drivers/ns83820
-stock=/ns83820.ko
+stock=/ns83820-stock.ko
 is_stock() { [ -f $stock ]; }
 failed=0 pings=''
 check() { # NAME COMMAND ...
@@ -56,7 +56,7 @@ bind_again() {
     echo $card >$driver/unbind && sleep 1 && echo $card >$driver/bind && set_up
 }
 load_again() {
-    rmmod ns83820 && sleep 1 && insmod $stock && set_up
+    rmmod ns83820_stock && sleep 1 && insmod $stock && set_up
 }
 down_and_up() {
     ip link set eth0 down && sleep 1 && ip link set eth0 up
