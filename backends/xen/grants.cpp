@@ -39,7 +39,7 @@ void start_grants(domid_t to) {
     flush_updates();
 }
 
-grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant, unsigned stride) {
+grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant) {
     if (count > most_grants - next_grant) {
         stop_guest("more grants than one frame holds:", count);
     }
@@ -47,8 +47,7 @@ grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant, 
     for (unsigned i = 0; i < count; ++i) {
         grant_entry_v1& entry = grant_table[next_grant++];
         entry.domid = other_domain;
-        entry.frame =
-            static_cast<std::uint32_t>(machine_frame_of(page_of(first) + (std::uint64_t{i} * stride)));
+        entry.frame = static_cast<std::uint32_t>(machine_frame_of(page_of(first) + i));
         const unsigned flags = GTF_permit_access | (grant == Grant::to_read ? GTF_readonly : 0U);
         __atomic_store_n(&entry.flags, static_cast<std::uint16_t>(flags), __ATOMIC_RELEASE);
     }

@@ -15,7 +15,7 @@ namespace previrt::xen {
 enum class Grant : std::uint8_t { to_read, to_write };
 
 void start_grants(domid_t to);
-// So many pages, each `stride` behind the other. The first's reference: the others follow it.
-grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant, unsigned stride = 1);
+// So many pages. The first's reference: the others follow it.
+grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant);
 
 } // namespace previrt::xen

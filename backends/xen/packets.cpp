@@ -32,13 +32,12 @@ Page& take_ring(std::uint8_t*& memory, grant_ref_t& grant) {
 // Not of the image: only a domain with a network needs it, and it is as large as all of that.
 VifEnds make_rings() {
     VifEnds ends{};
-    std::uint8_t* memory =
-        take_memory(page_size * (2 + (TransmitRing::rooms * TransmitRing::room_pages) + ReceiveRing::pages));
+    std::uint8_t* memory = take_memory((page_size * (2 + TransmitRing::pages + ReceiveRing::pages)) +
+                                       ReceiveRing::longest_packet);
     auto& transmit_page = take_ring<TransmitPage>(memory, ends.transmit_ring);
     auto& receive_page = take_ring<ReceivePage>(memory, ends.receive_ring);
-    transmit.start(transmit_page, memory,
-                   grant_pages(memory, TransmitRing::rooms, Grant::to_read, TransmitRing::room_pages));
-    memory += std::size_t{TransmitRing::rooms} * TransmitRing::room_bytes;
+    transmit.start(transmit_page, memory, grant_pages(memory, TransmitRing::pages, Grant::to_read));
+    memory += std::size_t{TransmitRing::pages} * page_size;
     receive.start(receive_page, memory, grant_pages(memory, ReceiveRing::pages, Grant::to_write));
     receive.push();
     ends.port = port;
@@ -87,6 +86,7 @@ std::optional<NetworkAddress> network_address() {
 
 bool network_is_up() {
     const bool is_connected = vif.is_connected();
+    transmit.send_pieces(vif.takes_pieces());
     if (vif.is_closed()) {
         transmit.give_up(); // nobody gives its rooms back
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/transmit_ring.hpp"
 
+#include <algorithm>
+
 namespace previrt::xen {
 
 void TransmitRing::start(TransmitPage& page, std::uint8_t* memory, grant_ref_t first_grant) {
@@ -12,15 +14,25 @@ void TransmitRing::start(TransmitPage& page, std::uint8_t* memory, grant_ref_t f
     }
 }
 
+void TransmitRing::free(std::uint16_t room) {
+    refused_ += rooms_[room].is_refused ? 1 : 0;
+    rooms_[room].is_refused = false;
+    free_[free_count_++] = room;
+}
+
 void TransmitRing::collect() {
     while (const std::optional<netif_tx_response> response = ring_.take()) {
-        if (response->id >= rooms || !is_sent_[response->id]) {
+        if (response->id >= pages || !is_sent_[response->id]) {
             ring_.give_up();
             return;
         }
         is_sent_[response->id] = false;
-        free_[free_count_++] = response->id;
-        refused_ += response->status != NETIF_RSP_OKAY ? 1 : 0;
+        const auto number = static_cast<std::uint16_t>(response->id / room_pages);
+        Room& room = rooms_[number];
+        room.is_refused = room.is_refused || response->status != NETIF_RSP_OKAY;
+        if (--room.unanswered == 0) {
+            free(number);
+        }
     }
 }
 
@@ -38,16 +50,24 @@ std::uint8_t* TransmitRing::room(std::uint32_t bytes) {
 }
 
 bool TransmitRing::send(std::uint32_t bytes) {
-    if (is_broken() || bytes > longest_packet) {
+    if (is_broken() || bytes > longest_packet_) {
         return false;
     }
     const std::uint16_t room = free_[--free_count_];
-    is_sent_[room] = true;
-    ring_.put({.gref = first_grant_ + room,
-               .offset = 0,
-               .flags = 0,
-               .id = room,
-               .size = static_cast<std::uint16_t>(bytes)});
+    auto page = static_cast<std::uint16_t>(room * room_pages);
+    std::uint32_t size = bytes; // the first piece says that of all
+    for (std::uint32_t left = bytes; left != 0; ++page) {
+        const std::uint32_t piece = std::min<std::uint32_t>(left, page_size);
+        left -= piece;
+        is_sent_[page] = true;
+        ++rooms_[room].unanswered;
+        ring_.put({.gref = first_grant_ + page,
+                   .offset = 0,
+                   .flags = static_cast<std::uint16_t>(left != 0 ? NETTXF_more_data : 0),
+                   .id = page,
+                   .size = static_cast<std::uint16_t>(size)});
+        size = std::min<std::uint32_t>(left, page_size);
+    }
     return true;
 }
 

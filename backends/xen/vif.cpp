@@ -14,6 +14,7 @@ namespace previrt::xen {
 namespace {
 
 constexpr std::string_view directory = "device/vif";
+constexpr std::string_view state = "state";
 
 std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t most) {
     std::uint32_t number = 0;
@@ -87,44 +88,49 @@ bool Vif::find(Xenstore& store) {
     const auto text = read("mac", room);
     const auto address = parse_address(text.value_or(""));
     const auto place = read("backend", room);
-    FixedText<longest_name> state;
-    state << place.value_or("") << "/state";
-    if (!backend || !address || !place || !place->starts_with('/') || state.view().empty()) {
+    constexpr std::size_t longest_place = longest_name - 32; // so that a name has room behind it
+    if (!backend || !address || !place || !place->starts_with('/') || place->size() > longest_place) {
         return false;
     }
     backend_ = static_cast<std::uint16_t>(*backend);
     address_ = *address;
-    backend_state_length_ = state.view().size();
-    std::ranges::copy(state.view(), backend_state_name_);
+    backend_length_ = place->size();
+    std::ranges::copy(*place, backend_name_);
     return true;
 }
 
 void Vif::offer(const VifEnds& ends) {
     ends_ = ends;
-    is_closed_ = !store_->watch({backend_state_name_, backend_state_length_});
+    is_closed_ = !store_->watch(of_backend(state).view());
 }
 
-// No scatter-gather, no segmentation offload, and no checksums left to us: frames come as they would by a
-// wire.
+// No segmentation offload, and no checksums left to us: frames come as they would by a wire. With
+// scatter-gather they may be longer than a page.
 bool Vif::tell(const VifEnds& ends) {
     return write("tx-ring-ref", ends.transmit_ring) && write("rx-ring-ref", ends.receive_ring) &&
            write("event-channel", ends.port) && write("request-rx-copy", 1) &&
-           write("feature-rx-notify", 1) && write("feature-sg", std::uint32_t{0}) &&
-           write("feature-no-csum-offload", 1) && write("feature-ipv6-csum-offload", std::uint32_t{0}) &&
-           write("state", XenbusStateConnected);
+           write("feature-rx-notify", 1) && write("feature-sg", 1) && write("feature-no-csum-offload", 1) &&
+           write("feature-ipv6-csum-offload", std::uint32_t{0}) && write("state", XenbusStateConnected);
 }
 
-std::uint32_t Vif::backend_state() {
+FixedText<Vif::longest_name> Vif::of_backend(std::string_view name) const {
+    FixedText<longest_name> path;
+    path << std::string_view(backend_name_, backend_length_) << "/" << name;
+    return path;
+}
+
+std::uint32_t Vif::read_of_backend(std::string_view name, std::uint32_t most, std::uint32_t otherwise) {
     char room[16];
-    const auto text = store_->read({backend_state_name_, backend_state_length_}, room);
-    return parse_number(text.value_or(""), XenbusStateReconfigured).value_or(XenbusStateClosed);
+    const auto text = store_->read(of_backend(name).view(), room);
+    return parse_number(text.value_or(""), most).value_or(otherwise);
 }
 
 void Vif::follow() {
-    switch (backend_state()) {
+    switch (read_of_backend(state, XenbusStateReconfigured, XenbusStateClosed)) {
     case XenbusStateInitWait:
         if (!is_offered_) {
             is_offered_ = true;
+            takes_pieces_ = read_of_backend("feature-sg", 1, 0) != 0;
             is_closed_ = !tell(ends_);
         }
         break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/xen/fixed_text.hpp"
 #include "backends/xen/interface.hpp"
 #include "backends/xen/xenstore.hpp"
 
@@ -33,6 +34,8 @@ public:
     void offer(const VifEnds& ends);
     // Asks the store where that says that something has changed.
     bool is_connected();
+    // Of a connected one: the back-end takes packets in pieces.
+    [[nodiscard]] bool takes_pieces() const { return takes_pieces_; }
     // And will not be connected.
     [[nodiscard]] bool is_closed() const { return is_closed_; }
 
@@ -43,19 +46,22 @@ private:
     bool write(std::string_view name, std::string_view value);
     bool write(std::string_view name, std::uint32_t value);
     bool tell(const VifEnds& ends);
-    [[nodiscard]] std::uint32_t backend_state();
+    [[nodiscard]] FixedText<longest_name> of_backend(std::string_view name) const;
+    [[nodiscard]] std::uint32_t read_of_backend(std::string_view name, std::uint32_t most,
+                                                std::uint32_t otherwise);
     void follow();
 
     Xenstore* store_ = nullptr;
     char number_[8] = {};
     std::size_t number_length_ = 0;
-    char backend_state_name_[longest_name] = {};
-    std::size_t backend_state_length_ = 0;
+    char backend_name_[longest_name] = {}; // its directory in xenstore
+    std::size_t backend_length_ = 0;
     std::uint16_t backend_ = 0;
     Address address_{};
     VifEnds ends_{};
     bool is_offered_ = false;
     bool is_connected_ = false;
+    bool takes_pieces_ = false;
     bool is_closed_ = false;
 };
 

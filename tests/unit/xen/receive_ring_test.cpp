@@ -3,6 +3,7 @@
 
 #include "tests/unit/xen/other_end.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 #include <numeric>
@@ -42,8 +43,8 @@ protected:
         EXPECT_FALSE(ring_.next());
     }
 
-    std::vector<std::uint8_t> memory_ =
-        std::vector<std::uint8_t>(ReceiveRing::pages * std::size_t{page_size});
+    std::vector<std::uint8_t> memory_ = std::vector<std::uint8_t>(
+        (ReceiveRing::pages * std::size_t{page_size}) + ReceiveRing::longest_packet);
     std::unique_ptr<ReceivePage> page_ = std::make_unique<ReceivePage>();
     fake::OtherEnd<ReceivePage> end_{*page_};
     ReceiveRing ring_;
@@ -102,10 +103,38 @@ TEST_F(Receive, PacketsComeForEver) {
     EXPECT_EQ(ring_.refused(), 0U);
 }
 
-TEST_F(Receive, TheLargestPacketIsAPage) {
+TEST_F(Receive, APageCanBeFull) {
     answer(page_size);
     ASSERT_TRUE(ring_.next());
     EXPECT_EQ(ring_.next()->size(), page_size);
+}
+
+TEST_F(Receive, PiecesArePutTogether) {
+    std::iota(memory_.begin(), memory_.end(), std::uint8_t{0});
+    std::vector<std::uint8_t> whole;
+    const auto send_piece = [&](std::int16_t bytes, std::uint16_t offset, std::uint16_t flags) {
+        const std::size_t page = answer(bytes, offset, flags).gref - first_grant;
+        const auto piece = memory_.begin() + static_cast<std::ptrdiff_t>((page * page_size) + offset);
+        whole.insert(whole.end(), piece, piece + bytes);
+    };
+    for (unsigned times = 0; times < 1000; ++times) {
+        whole.clear();
+        send_piece(page_size, 0, NETRXF_more_data);
+        EXPECT_FALSE(ring_.next()); // the rest may come later
+        send_piece(4001, 95, NETRXF_more_data);
+        send_piece(921, 3, 0);
+        answer(60);
+        const auto packet = ring_.next();
+        ASSERT_TRUE(packet);
+        ASSERT_TRUE(std::ranges::equal(*packet, whole)) << times;
+        ring_.release();
+        ASSERT_TRUE(ring_.next());
+        ASSERT_EQ(ring_.next()->size(), 60U);
+        ring_.release();
+        ring_.push();
+        ASSERT_EQ(end_.requests(), ReceiveRing::pages); // they are all its again
+    }
+    EXPECT_EQ(ring_.refused(), 0U);
 }
 
 TEST_F(Receive, WhatIsNoPacketIsRefused) {
@@ -127,14 +156,27 @@ TEST_F(Receive, WhatIsNoPacketIsRefused) {
     expect_refused();
 }
 
-TEST_F(Receive, NoneOfAPacketInPiecesIsTaken) {
+TEST_F(Receive, OfAWrongPieceNothingIsTaken) {
     answer(100, 0, NETRXF_more_data);
-    answer(100, 0, NETRXF_more_data);
+    answer(NETIF_RSP_ERROR, 0, NETRXF_more_data);
     answer(100);
     answer(60);
     ASSERT_TRUE(ring_.next());
     EXPECT_EQ(ring_.next()->size(), 60U);
-    EXPECT_EQ(ring_.refused(), 3U);
+    EXPECT_EQ(ring_.refused(), 1U);
+}
+
+TEST_F(Receive, PiecesOfMoreThanAnyPacketAreRefused) {
+    for (unsigned pages = 0; pages < 200; ++pages) {
+        answer(page_size, 0, NETRXF_more_data);
+    }
+    answer(1);
+    expect_refused();
+    for (unsigned pages = 0; pages < 3; ++pages) {
+        answer(page_size, 0, pages == 2 ? 0 : NETRXF_more_data);
+    }
+    ASSERT_TRUE(ring_.next());
+    EXPECT_EQ(ring_.next()->size(), ReceiveRing::longest_packet);
 }
 
 TEST_F(Receive, ExtraInformationEndsIt) {
@@ -171,11 +213,13 @@ TEST_F(Receive, NoResponseLeadsOutOfItsMemory) {
             netif_rx_response& response = page->slots[page->rsp_prod % ReceivePage::size].response;
             response = {.id = static_cast<std::uint16_t>(random() % 260),
                         .offset = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : random() % 4096),
-                        .flags = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : 0),
+                        .flags = static_cast<std::uint16_t>(random() % 8 == 0   ? random()
+                                                            : random() % 2 == 0 ? NETRXF_more_data
+                                                                                : 0),
                         .status = static_cast<std::int16_t>(random() % 8 == 0 ? random() : random() % 4096)};
             page->rsp_prod += random() % 64 == 0 ? static_cast<std::uint32_t>(random()) : 1;
             if (const auto packet = ring.next()) {
-                ASSERT_LE(packet->size(), page_size);
+                ASSERT_LE(packet->size(), ReceiveRing::longest_packet);
                 ASSERT_GE(packet->data(), memory_.data());
                 ASSERT_LE(packet->data() + packet->size(), memory_.data() + memory_.size());
                 (void)std::accumulate(packet->begin(), packet->end(), 0U);

@@ -3,9 +3,11 @@
 
 #include "tests/unit/xen/other_end.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
+#include <tuple>
 #include <vector>
 
 namespace previrt::xen {
@@ -59,7 +61,7 @@ TEST_F(Transmit, APacketGoesByTheGrantOfItsRoom) {
     EXPECT_TRUE(ring_.push());
     ASSERT_EQ(end_.requests(), 1U);
     const netif_tx_request request = end_.take();
-    EXPECT_EQ(memory_.data() + ((request.gref - first_grant) * std::size_t{TransmitRing::room_bytes}), room);
+    EXPECT_EQ(memory_.data() + ((request.gref - first_grant) * std::size_t{page_size}), room);
     EXPECT_EQ(request.offset, 0);
     EXPECT_EQ(request.flags, 0);
     EXPECT_EQ(request.size, 1514);
@@ -114,9 +116,66 @@ TEST_F(Transmit, RoomsComeBackInAnyOrder) {
 TEST_F(Transmit, WhatDoesNotFitIsLost) {
     EXPECT_EQ(ring_.room(TransmitRing::room_bytes + 1), nullptr);
     EXPECT_EQ(ring_.room(~std::uint32_t{0}), nullptr);
-    EXPECT_FALSE(send(TransmitRing::longest_packet + 1));
+    EXPECT_FALSE(send(page_size + 1));
     EXPECT_FALSE(ring_.push());
-    EXPECT_TRUE(send(TransmitRing::longest_packet));
+    EXPECT_TRUE(send(page_size));
+    ring_.send_pieces(true);
+    EXPECT_FALSE(send(TransmitRing::room_bytes + 1));
+    EXPECT_TRUE(send(TransmitRing::room_bytes));
+    EXPECT_FALSE(ring_.is_broken());
+}
+
+TEST_F(Transmit, ALongPacketGoesInPieces) {
+    ring_.send_pieces(true);
+    for (const auto& [bytes, last_piece, pieces] :
+         {std::tuple(page_size, 0, 1), std::tuple(page_size + 1, 1, 2), std::tuple(2 * page_size, 4096, 2),
+          std::tuple(std::uint64_t{9018}, 9018 - 8192, 3)}) {
+        ASSERT_TRUE(send(static_cast<std::uint32_t>(bytes)));
+        ring_.push();
+        ASSERT_EQ(end_.requests(), static_cast<unsigned>(pieces)) << bytes;
+        const netif_tx_request first = end_.take();
+        EXPECT_EQ(first.size, bytes);
+        EXPECT_EQ(first.flags, pieces > 1 ? NETTXF_more_data : 0);
+        for (int piece = 1; piece < pieces; ++piece) {
+            const netif_tx_request request = end_.take();
+            EXPECT_EQ(request.gref, first.gref + static_cast<unsigned>(piece));
+            EXPECT_EQ(request.offset, 0);
+            EXPECT_EQ(request.size, piece + 1 < pieces ? static_cast<int>(page_size) : last_piece);
+            EXPECT_EQ(request.flags, piece + 1 < pieces ? NETTXF_more_data : 0);
+        }
+    }
+}
+
+TEST_F(Transmit, ARoomIsFreeWhenAllItsPiecesAreAnswered) {
+    ring_.send_pieces(true);
+    std::vector<std::uint16_t> sent;
+    while (send(9018)) {
+        ring_.push();
+    }
+    while (end_.requests() != 0) {
+        sent.push_back(end_.take().id);
+    }
+    ASSERT_EQ(sent.size(), TransmitRing::pages);
+    std::ranges::shuffle(sent, std::mt19937(1));
+    std::vector<unsigned> answered(TransmitRing::rooms);
+    unsigned free = 0;
+    for (const std::uint16_t id : sent) {
+        end_.answer(netif_tx_response{
+            .id = id, .status = static_cast<std::int16_t>(id % 4 == 0 ? NETIF_RSP_ERROR : NETIF_RSP_OKAY)});
+        free += ++answered[id / TransmitRing::room_pages] == TransmitRing::room_pages ? 1 : 0;
+        if (free != 0) {
+            EXPECT_TRUE(send(60));
+            --free;
+        } else {
+            EXPECT_EQ(ring_.room(frame_room), nullptr);
+        }
+    }
+    unsigned refused = 0;
+    for (unsigned room = 0; room < TransmitRing::rooms; ++room) {
+        const unsigned first = room * TransmitRing::room_pages;
+        refused += first % 4 == 0 || (first + 1) % 4 == 0 || (first + 2) % 4 == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(ring_.refused(), refused);
     EXPECT_FALSE(ring_.is_broken());
 }
 
@@ -138,7 +197,7 @@ TEST_F(Transmit, AResponseToNothingEndsIt) {
     page_->rsp_prod = 1;
     fill(); // asked meanwhile, but only for what was then
     page_->rsp_prod = 1;
-    page_->slots[0].response = {.id = TransmitRing::rooms, .status = 0};
+    page_->slots[0].response = {.id = TransmitRing::pages, .status = 0};
     expect_broken();
 }
 

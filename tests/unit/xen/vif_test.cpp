@@ -92,11 +92,22 @@ TEST_F(Device, OffersItsRingsWhenTheBackendWaits) {
     EXPECT_EQ(store_.nodes[ours + "request-rx-copy"], "1");
     EXPECT_EQ(store_.nodes[ours + "feature-rx-notify"], "1");
     EXPECT_EQ(store_.nodes[ours + "feature-no-csum-offload"], "1");
-    EXPECT_EQ(store_.nodes[ours + "feature-sg"], "0");
+    EXPECT_EQ(store_.nodes[ours + "feature-sg"], "1");
     EXPECT_EQ(store_.nodes[ours + "state"], "4");
     tell(XenbusStateConnected);
     EXPECT_TRUE(vif_.is_connected());
     EXPECT_TRUE(vif_.is_connected());
+}
+
+TEST_F(Device, SendsPiecesWhereTheBackendTakesThem) {
+    for (const auto& [feature, takes] :
+         {std::pair("1", true), std::pair("0", false), std::pair("2", false)}) {
+        Vif another;
+        std::swap(vif_, another);
+        store_.set(theirs + "/feature-sg", feature);
+        connect();
+        EXPECT_EQ(vif_.takes_pieces(), takes) << feature;
+    }
 }
 
 TEST_F(Device, IsNotConnectedByABackendThatKnowsNoRings) {
