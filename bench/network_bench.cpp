@@ -2,6 +2,7 @@
 #include "bench/network_bench.hpp"
 
 #include "bench/debian_linux.hpp"
+#include "bench/left_out.hpp"
 #include "bench/measured_places.hpp"
 #include "bench/network_namespace.hpp"
 #include "bench/network_transfers.hpp"
@@ -126,20 +127,9 @@ private:
                    "virtio-net-pci,netdev=net"});
     }
 
-    // False: it does not work here, and is not what the others are compared with.
     template <typename Step>
     bool try_place(const std::string& name, const Step& step) {
-        try {
-            step();
-            return true;
-        } catch (const InputError& error) {
-            if (name == all_names().front()) {
-                throw InputError(name + ": " + error.what());
-            }
-            left_out_[name] = error.what();
-            std::cerr << "previrt: " << name << " is left out: " << error.what() << '\n';
-            return false;
-        }
+        return left_out_.try_step(name, name != all_names().front(), step);
     }
 
     // Places take turns, so that what else the machine does meets all of them.
@@ -173,9 +163,7 @@ private:
     }
 
     void print() const {
-        for (const auto& [name, reason] : left_out_) {
-            std::printf("%-12s left out: %s\n", name.c_str(), reason.c_str());
-        }
+        left_out_.print(12);
         std::printf("%u runs, %u MiB a stream, by a tap device\n\n", options_.runs, options_.mebibytes);
         table().print();
     }
@@ -184,7 +172,7 @@ private:
         return {{"unit", "nanoseconds"},
                 {"runs", options_.runs},
                 {"mebibytes", options_.mebibytes},
-                {"left_out", left_out_},
+                {"left_out", left_out_.reasons()},
                 {"times", table().json()}};
     }
 
@@ -194,7 +182,7 @@ private:
     std::string initrd_;
     Settings settings_;
     std::vector<Place> places_;
-    std::map<std::string, std::string> left_out_;
+    LeftOut left_out_;
 };
 
 } // namespace
