@@ -2,41 +2,27 @@
 #include "bench/network_bench.hpp"
 
 #include "bench/debian_linux.hpp"
+#include "bench/left_out.hpp"
 #include "bench/measured_places.hpp"
+#include "bench/network_guest.hpp"
 #include "bench/network_namespace.hpp"
-#include "bench/network_transfers.hpp"
 #include "bench/operations.hpp"
+#include "bench/tap_transfers.hpp"
 #include "bench/time_table.hpp"
 #include "bench/user_mode_linux.hpp"
-#include "toolchain/host/tree.hpp"
+#include "bench/xen_network_bench.hpp"
 #include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
-#include "toolchain/userland/initrd.hpp"
 
 #include <cstdio>
 #include <iostream>
-#include <map>
 
 namespace previrt {
 
 namespace {
 
 constexpr const char* tap = "previrt-bench";
-constexpr const char* host_address = "10.82.86.1";
-constexpr const char* guest_address = "10.82.86.2";
-constexpr double mebibyte = 1U << 20U;
-constexpr unsigned datagrams_a_mebibyte = 10000; // a transfer of each takes about as long
-
-using Files = std::vector<std::pair<std::string, std::string>>;
-
-std::string network_initrd(const std::string& name, Files more) {
-    more.emplace_back("/run-me", in_source_tree("bench/guest/net.sh"));
-    more.emplace_back("/bin/traffic", PREVIRT_TRAFFIC);
-    return make_initrd(name, more);
-}
-
 Program of(std::vector<std::string> arguments) {
     return {.arguments = std::move(arguments), .directory = {}, .environment = {}};
 }
@@ -44,12 +30,9 @@ Program of(std::vector<std::string> arguments) {
 class NetworkBench {
 public:
     explicit NetworkBench(const NetworkBenchOptions& options)
-        : options_(options), kernel_(build_measured_kernel(options.kernel, false)),
-          initrd_(network_initrd("net", {})),
-          settings_({{"net_own", guest_address},
-                     {"net_peer", host_address},
-                     {"net_bytes", std::to_string(std::uint64_t{options.mebibytes} << 20U)},
-                     {"net_datagrams", std::to_string(options.mebibytes * datagrams_a_mebibyte)}}) {}
+        : options_(options), runs_(options.runs.value_or(5)), mebibytes_(options.mebibytes.value_or(100)),
+          kernel_(build_measured_kernel(options.kernel, false)), initrd_(network_initrd("net", {})),
+          settings_(network_settings(mebibytes_)) {}
 
     void run() {
         // What is not there is downloaded, which the network of our own does not allow.
@@ -57,8 +40,8 @@ public:
             try_place(name,
                       [&] { places_.push_back({.name = name, .program = find(name), .transfers = {}}); });
         }
-        enter_network_namespace(tap, host_address);
-        for (unsigned run = 1; run <= options_.runs; ++run) {
+        enter_network_namespace(tap, network_peer);
+        for (unsigned run = 1; run <= runs_; ++run) {
             for (auto place = places_.begin(); place != places_.end();) {
                 const bool works = try_place(place->name, [&] { measure(*place, run); });
                 place = works ? place + 1 : places_.erase(place);
@@ -126,27 +109,16 @@ private:
                    "virtio-net-pci,netdev=net"});
     }
 
-    // False: it does not work here, and is not what the others are compared with.
     template <typename Step>
     bool try_place(const std::string& name, const Step& step) {
-        try {
-            step();
-            return true;
-        } catch (const InputError& error) {
-            if (name == all_names().front()) {
-                throw InputError(name + ": " + error.what());
-            }
-            left_out_[name] = error.what();
-            std::cerr << "previrt: " << name << " is left out: " << error.what() << '\n';
-            return false;
-        }
+        return left_out_.try_step(name, name != all_names().front(), step);
     }
 
     // Places take turns, so that what else the machine does meets all of them.
     void measure(Place& place, unsigned run) const {
-        std::cerr << "previrt: run " << run << " of " << options_.runs << ": " << place.name << '\n';
+        std::cerr << "previrt: run " << run << " of " << runs_ << ": " << place.name << '\n';
         for (const NetworkTransfer& transfer :
-             measure_transfers(place.program, of({PREVIRT_TRAFFIC, "serve", host_address}))) {
+             measure_transfers(place.program, of({PREVIRT_TRAFFIC, "serve", network_peer}))) {
             place.transfers.push_back(transfer);
         }
     }
@@ -154,52 +126,43 @@ private:
     [[nodiscard]] TimeTable table() const {
         TimeTable table;
         for (const Place& place : places_) {
-            std::map<std::string, std::vector<double>> took;
-            std::map<std::string, std::vector<double>> used;
-            for (const NetworkTransfer& transfer : place.transfers) {
-                const bool is_stream = transfer.name.find("datagram") == std::string::npos;
-                const std::string unit = transfer.name + (is_stream ? "_1_MiB" : "");
-                const double nanoseconds = 1e9 / transfer.amount * (is_stream ? mebibyte : 1);
-                took[unit].push_back(transfer.seconds * nanoseconds);
-                used[unit + "_cpu"].push_back(transfer.processor_seconds * nanoseconds);
-            }
-            for (const auto* const rows : {&took, &used}) {
-                for (const auto& [row, samples] : *rows) {
-                    table.add(row, place.name, samples);
-                }
-            }
+            add_transfers(table, place.name, place.transfers);
         }
         return table;
     }
 
     void print() const {
-        for (const auto& [name, reason] : left_out_) {
-            std::printf("%-12s left out: %s\n", name.c_str(), reason.c_str());
-        }
-        std::printf("%u runs, %u MiB a stream, by a tap device\n\n", options_.runs, options_.mebibytes);
+        left_out_.print(12);
+        std::printf("%u runs, %u MiB a stream, by a tap device\n\n", runs_, mebibytes_);
         table().print();
     }
 
     [[nodiscard]] nlohmann::json json() const {
         return {{"unit", "nanoseconds"},
-                {"runs", options_.runs},
-                {"mebibytes", options_.mebibytes},
-                {"left_out", left_out_},
+                {"runs", runs_},
+                {"mebibytes", mebibytes_},
+                {"left_out", left_out_.reasons()},
                 {"times", table().json()}};
     }
 
     const NetworkBenchOptions& options_;
+    unsigned runs_;
+    unsigned mebibytes_;
     TemporaryDirectory directory_;
     std::string kernel_;
     std::string initrd_;
     Settings settings_;
     std::vector<Place> places_;
-    std::map<std::string, std::string> left_out_;
+    LeftOut left_out_;
 };
 
 } // namespace
 
 void bench_network(const NetworkBenchOptions& options) {
+    if (options.on == "xen") {
+        bench_xen_network(options);
+        return;
+    }
     check_network_namespace(); // before anything is built or downloaded
     NetworkBench(options).run();
 }

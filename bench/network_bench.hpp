@@ -3,6 +3,7 @@
 
 #include "bench/bench_options.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,14 @@ namespace previrt {
 
 struct NetworkBenchOptions {
     BenchOptions kernel;
-    unsigned runs = 5;                // of each place, which take turns
-    unsigned mebibytes = 100;         // of each stream, in each run
-    std::vector<std::string> columns; // by name; empty: all
+    std::string on = "host";           // by a tap device; or xen
+    std::optional<unsigned> runs;      // of each place, which take turns; none: 5, on xen 1
+    std::optional<unsigned> mebibytes; // of each stream, in each run; none: 100, on xen 16
+    std::vector<std::string> columns;  // by name; empty: all
 };
 
-// Prints how long guests take to send and to receive, and how much processor time, each by a tap device. A
-// peer that does not work is left out, and said. Throws InputError.
+// Prints how long guests take to send and to receive, and how much processor time. A peer that does not work
+// is left out, and said. Throws InputError.
 void bench_network(const NetworkBenchOptions& options);
 
 } // namespace previrt

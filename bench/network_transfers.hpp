@@ -1,22 +1,51 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/host/program.hpp"
+#include "bench/time_table.hpp"
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace previrt {
 
+// By whom, as the rows of a table call it.
+using ProcessorSeconds = std::map<std::string, double>;
+
 struct NetworkTransfer {
-    std::string name;         // as bench/guest/net.sh calls it
-    double amount;            // bytes or datagrams that have arrived
-    double seconds;           // by the receiver's clock
-    double processor_seconds; // of all processes of the place
+    std::string name;      // as bench/guest/net.sh calls it
+    double amount;         // bytes or datagrams that have arrived
+    double seconds;        // by the receiver's clock
+    ProcessorSeconds used; // meanwhile
 };
 
-// One run of a place that has bench/guest/net.sh, while `server` answers it. Throws InputError with the
-// reason where that does not work.
-std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server);
+// What bench/guest/net.sh prints.
+class TransfersReader {
+public:
+    // `used` is what has been used so far; it is asked when a transfer begins and when it ends.
+    explicit TransfersReader(std::function<ProcessorSeconds()> used) : used_(std::move(used)) {}
+
+    void read_line(std::string_view line);
+
+    [[nodiscard]] const std::vector<NetworkTransfer>& done() const { return done_; }
+    // Throws InputError with the place's `last_lines` where not all transfers came to an end.
+    void check_complete(const std::string& last_lines) const;
+
+private:
+    void read_result(std::istream& words);
+
+    std::function<ProcessorSeconds()> used_;
+    std::string name_;
+    ProcessorSeconds begin_;
+    std::optional<NetworkTransfer> moved_;
+    std::vector<NetworkTransfer> done_;
+};
+
+// For each transfer, of all runs, a row with its time and one with what each used: for 1 MiB or a datagram.
+void add_transfers(TimeTable& table, const std::string& column,
+                   const std::vector<NetworkTransfer>& transfers);
 
 } // namespace previrt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/place_bench.hpp"
 
+#include "bench/left_out.hpp"
 #include "bench/measured_places.hpp"
 #include "bench/measuring_processor.hpp"
 #include "bench/operations.hpp"
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <map>
 
 namespace previrt {
 
@@ -84,20 +84,9 @@ public:
     }
 
 private:
-    // False: it is a peer that does not work.
     template <typename Step>
     bool try_column(const Column& column, const Step& step) {
-        try {
-            step();
-            return true;
-        } catch (const InputError& error) {
-            if (!column.is_peer) {
-                throw InputError(column.name + ": " + error.what());
-            }
-            left_out_[column.name] = error.what();
-            say(column.name + " is left out: " + error.what());
-            return false;
-        }
+        return left_out_.try_step(column.name, column.is_peer, step);
     }
 
     // Places take turns, so that what else the machine does meets all of them.
@@ -139,9 +128,7 @@ private:
             std::printf("%-*s %s; a second by its clock: %.4f s\n", width, measured.column.name.c_str(),
                         times.kernel.c_str(), times.our_nanoseconds / times.nanoseconds);
         }
-        for (const auto& [name, reason] : left_out_) {
-            std::printf("%-*s left out: %s\n", width, name.c_str(), reason.c_str());
-        }
+        left_out_.print(width);
         std::printf("%u runs, processor %u\n\n", options_.runs, processor_);
         table_.print();
     }
@@ -150,7 +137,7 @@ private:
         nlohmann::json json{{"unit", "nanoseconds"},
                             {"processor", processor_},
                             {"runs", options_.runs},
-                            {"left_out", left_out_},
+                            {"left_out", left_out_.reasons()},
                             {"times", table_.json()}};
         for (const Measured& measured : measured_) {
             const PlaceTimes& times = measured.times;
@@ -168,7 +155,7 @@ private:
     unsigned processor_;
     MeasuredFiles files_;
     std::vector<Measured> measured_; // the host first
-    std::map<std::string, std::string> left_out_;
+    LeftOut left_out_;
     TimeTable table_;
 };
 

@@ -11,7 +11,7 @@ namespace previrt {
 
 namespace {
 
-constexpr int name_width = 18;
+constexpr int name_width = 22;
 constexpr int time_width = 15;
 constexpr int ratio_width = 7;
 constexpr int quartiles_width = 20;
@@ -65,8 +65,14 @@ void TimeTable::add(const std::string& row, const std::string& column, std::vect
 
 void TimeTable::print() const {
     print_medians();
-    std::printf("\n");
-    print_quartiles();
+    if (std::ranges::any_of(rows_, has_several)) {
+        std::printf("\n");
+        print_quartiles();
+    }
+}
+
+bool TimeTable::has_several(const Row& row) {
+    return std::ranges::any_of(row.samples, [](const auto& samples) { return samples.size() > 1; });
 }
 
 void TimeTable::print_medians() const {

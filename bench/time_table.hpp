@@ -14,7 +14,7 @@ class TimeTable {
 public:
     void add(const std::string& row, const std::string& column, std::vector<double> nanoseconds);
 
-    // Medians with ratios, then quartiles.
+    // Medians with ratios, then quartiles where there are some.
     void print() const;
     [[nodiscard]] nlohmann::json json() const;
 
@@ -24,6 +24,7 @@ private:
         std::vector<std::vector<double>> samples; // by column; empty: missing
     };
 
+    [[nodiscard]] static bool has_several(const Row& row);
     void print_medians() const;
     void print_quartiles() const;
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Traffic of a guest with whoever made its network, each transfer between two lines: net begin NAME, net end.
 # The kernel's command line says net_own, net_peer, net_bytes and net_datagrams, as many as a quick sender
-# sends while a slow one sends a tenth. /modules has what a driver needs.
+# sends while a slow one sends a tenth; and with net_meter the peer's port that tells what processors did.
+# /modules has what a driver needs.
 for module in /modules/*; do
     [ ! -f "$module" ] || insmod "$module"
 done
@@ -9,14 +10,21 @@ cd /sys/class/net
 device=$(ls -d eth0 vec0 2>/dev/null)
 ip address add "$net_own/24" dev "$device"
 ip link set "$device" up
+[ ! -x /bin/no-segmentation ] || no-segmentation "$device"
 for attempt in 1 2 3 4 5 6 7 8 9 10; do
     ping -c 1 -W 1 "$net_peer" >/dev/null && break
 done
 
+read_meter() {
+    [ -z "$net_meter" ] || nc "$net_peer" "$net_meter" </dev/null
+}
+
 transfer() { # NAME COMMAND ...
+    read_meter
     echo "net begin $1"
     shift
     traffic "$@"
+    read_meter
     echo "net end"
 }
 transfer send send "$net_peer" "$net_bytes"

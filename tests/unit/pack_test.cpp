@@ -282,8 +282,9 @@ TEST(Package, AbsentPartsTakeNothing) {
 
 TEST(XenDomain, ConfigurationQuotesPaths) {
     const std::string text = xl_configuration({.name = "guest",
-                                               .vmm = R"(/a "b"\c/previrt-xen)",
-                                               .package = "/p",
+                                               .kernel = R"(/a "b"\c/previrt-xen)",
+                                               .module = "/p",
+                                               .command_line = "a=\"b c\"",
                                                .memory = 300 * mib,
                                                .at_end = {},
                                                .vif = {}});
@@ -291,17 +292,32 @@ TEST(XenDomain, ConfigurationQuotesPaths) {
                  R"(kernel = "/a \"b\"\\c/previrt-xen")"
                  "\n");
     EXPECT_PRED2(contains, text, "ramdisk = \"/p\"\n");
+    EXPECT_PRED2(contains, text,
+                 R"(extra = "a=\"b c\"")"
+                 "\n");
     EXPECT_PRED2(contains, text, "memory = 300\n");
     EXPECT_PRED2(contains, text, "type = \"pv\"\n");
     EXPECT_PRED2(contains, message_of([] {
-                     xl_configuration(
-                         {.name = "", .vmm = "/a\nb", .package = "", .memory = 0, .at_end = {}, .vif = {}});
+                     xl_configuration({.name = "",
+                                       .kernel = "/a\nb",
+                                       .module = "",
+                                       .command_line = {},
+                                       .memory = 0,
+                                       .at_end = {},
+                                       .vif = {}});
                  }),
                  "control characters");
 }
 
 TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
-    XenDomain domain{.name = "guest", .vmm = "/v", .package = "/p", .memory = mib, .at_end = {}, .vif = {}};
+    XenDomain domain{.name = "guest",
+                     .kernel = "/v",
+                     .module = "/p",
+                     .command_line = {},
+                     .memory = mib,
+                     .at_end = {},
+                     .vif = {}};
+    EXPECT_EQ(xl_configuration(domain).find("extra"), std::string::npos);
     EXPECT_PRED2(contains, xl_configuration(domain), "on_reboot = \"restart\"\non_crash = \"destroy\"\n");
     domain.at_end = "preserve";
     EXPECT_PRED2(contains, xl_configuration(domain),

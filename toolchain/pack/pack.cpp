@@ -30,8 +30,9 @@ PackedGuest pack_for_xen(const PackOptions& options) {
     write_file(packed.vmm, vmm);
     write_file(packed.package, package);
     write_text(packed.configuration, xl_configuration({.name = options.domain,
-                                                       .vmm = packed.vmm,
-                                                       .package = packed.package,
+                                                       .kernel = packed.vmm,
+                                                       .module = packed.package,
+                                                       .command_line = {},
                                                        .memory = packed.domain_memory,
                                                        .at_end = {},
                                                        .vif = {}}));

@@ -43,8 +43,11 @@ std::string xl_configuration(const XenDomain& domain) {
     };
     set("name", quoted(domain.name));
     set("type", quoted("pv"));
-    set("kernel", quoted(domain.vmm));
-    set("ramdisk", quoted(domain.package));
+    set("kernel", quoted(domain.kernel));
+    set("ramdisk", quoted(domain.module));
+    if (!domain.command_line.empty()) {
+        set("extra", quoted(domain.command_line));
+    }
     set("memory", std::to_string(domain.memory / mib));
     set("vcpus", "1");
     if (!domain.vif.empty()) {

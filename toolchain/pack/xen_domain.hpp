@@ -12,8 +12,9 @@ std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_by
 
 struct XenDomain {
     std::string name;
-    std::string vmm;     // the image that Xen starts
-    std::string package; // its module
+    std::string kernel;       // the image that Xen starts: the VMM, or a kernel that was ported to Xen
+    std::string module;       // the VMM's package, or an initrd
+    std::string command_line; // empty: none; a package has the guest's
     std::uint64_t memory;
     std::string at_end; // what becomes of it when it shuts down by itself; empty: what users expect
     std::string vif;    // its network card's (xl-network-configuration(5)); empty: it has none

@@ -28,10 +28,12 @@ const std::vector<std::string> modules = {"drivers/xen/xen-evtchn.ko", "drivers/
 const std::vector<std::string> network_modules = {"net/llc/llc.ko", "net/802/stp.ko", "net/bridge/bridge.ko",
                                                   "drivers/net/ethernet/intel/e1000/e1000.ko",
                                                   "drivers/net/xen-netback/xen-netback.ko"};
+constexpr const char* netfront = "drivers/net/xen-netfront.ko";
 
 std::vector<std::string> all_modules() {
     std::vector<std::string> all = modules;
     all.insert(all.end(), network_modules.begin(), network_modules.end());
+    all.emplace_back(netfront);
     return all;
 }
 
@@ -168,7 +170,9 @@ Dom0 prepare_dom0() {
             unpack_debian_packages(packages(), partial + "/packages");
             take_kernel(partial + "/packages", partial + "/vmlinux");
         });
-    return {.kernel = directory + "/vmlinux", .packages = directory + "/packages"};
+    return {.kernel = directory + "/vmlinux",
+            .netfront = directory + "/packages/modules/" + name_of_module(netfront),
+            .packages = directory + "/packages"};
 }
 
 std::string locate_dom0() {
@@ -189,7 +193,7 @@ std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<D
     }
     archive.add_file("init", read_file(in_source_tree("toolchain/run/dom0-init")), true);
     for (const Dom0File& file : guest) {
-        archive.add_file("guest/" + file.name, file.contents, false);
+        archive.add_file("guest/" + file.name, file.contents, file.executable);
     }
     return std::move(archive).finish();
 }

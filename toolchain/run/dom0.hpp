@@ -10,6 +10,7 @@ namespace previrt {
 // A first domain whose only work is to start another: Debian's kernel and a small userland with Xen's tools.
 struct Dom0 {
     std::string kernel;   // an ELF file
+    std::string netfront; // the module with which the same kernel has a network in another domain
     std::string packages; // a directory with the contents of those that it needs
 };
 // Downloaded on first use and kept in the cache. Throws InputError.
@@ -22,9 +23,11 @@ std::string dom0_command_line();
 struct Dom0File {
     std::string name;
     std::vector<std::uint8_t> contents;
+    bool executable = false;
 };
 enum class Dom0Network : std::uint8_t { none, bridge };
-// `guest` are the files that xl is to find in /guest. Throws InputError.
+// `guest` are the files that xl is to find in /guest, and dom0-init its script `before`, which it runs before
+// the guest begins. Throws InputError.
 std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest,
                                            Dom0Network network);
 

@@ -3,8 +3,7 @@
 
 #include "toolchain/image/file.hpp"
 #include "toolchain/pack/pack.hpp"
-#include "toolchain/pack/xen_domain.hpp"
-#include "toolchain/run/dom0.hpp"
+#include "toolchain/run/beside_dom0.hpp"
 #include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 #include "toolchain/run/xen_hypervisor.hpp"
@@ -31,6 +30,21 @@ PackedGuest pack(const RunOptions& options, const std::string& directory) {
 
 } // namespace
 
+DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& vif) {
+    const TemporaryDirectory directory;
+    const PackedGuest packed = pack(options, directory.path());
+    return {.domain = {.name = "guest",
+                       .kernel = "/guest/previrt-xen",
+                       .module = "/guest/guest",
+                       .command_line = {},
+                       .memory = packed.domain_memory,
+                       .at_end = kept_at_end,
+                       .vif = vif},
+            .files = {{.name = "previrt-xen", .contents = read_file(packed.vmm)},
+                      {.name = "guest", .contents = read_file(packed.package)}},
+            .card = {}};
+}
+
 RunStatus run_xen(const RunOptions& options) {
     const TemporaryDirectory directory;
     const PackedGuest packed = pack(options, directory.path());
@@ -43,30 +57,10 @@ RunStatus run_xen(const RunOptions& options) {
 
 RunStatus run_xen_domu(const RunOptions& options) {
     const NetworkChoice network = parse_network(options.net);
-    const TemporaryDirectory directory;
-    const PackedGuest packed = pack(options, directory.path());
-    write_xen_hypervisor(directory.path() + "/xen");
-    const Dom0 dom0 = prepare_dom0();
-    const std::string configuration = xl_configuration({.name = "guest",
-                                                        .vmm = "/guest/previrt-xen",
-                                                        .package = "/guest/guest",
-                                                        .memory = packed.domain_memory,
-                                                        .at_end = "preserve",
-                                                        .vif = xen_vif(network)});
-    const std::vector<std::uint8_t> initrd =
-        make_dom0_initrd(dom0,
-                         {{"previrt-xen", read_file(packed.vmm)},
-                          {"guest", read_file(packed.package)},
-                          {"guest.cfg", {configuration.begin(), configuration.end()}}},
-                         network.kind == NetworkKind::none ? Dom0Network::none : Dom0Network::bridge);
-    write_file(directory.path() + "/initrd", initrd);
-    std::filesystem::create_symlink(dom0.kernel, directory.path() + "/vmlinux");
     XenConsole console(FirstDomain::dom0, options.verbose);
-    MachineOptions machine = xen_machine(directory.path(), dom0_memory(initrd.size()), packed.domain_memory,
-                                         "vmlinux " + dom0_command_line() + ",initrd");
-    const std::vector<std::string> card = xen_network_arguments(network);
-    machine.qemu.insert(machine.qemu.end(), card.begin(), card.end());
-    const MachineEnd end = run_machine(options, machine, &console);
+    DomainBesideDom0 beside = pack_beside_dom0(options, xen_vif(network));
+    beside.card = xen_network_arguments(network);
+    const MachineEnd end = run_beside_dom0(options, beside, console);
     return judge_xen(options, console, end);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/run/beside_dom0.hpp"
 #include "toolchain/run/run.hpp"
+
+#include <string>
 
 namespace previrt {
 
@@ -10,6 +13,8 @@ RunStatus run_xen(const RunOptions& options);
 
 // The same in a domain of its own, which a dom0 of ours starts by xl.
 RunStatus run_xen_domu(const RunOptions& options);
+// What that starts, with this network card (empty: none). Throws InputError.
+DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& vif);
 
 PlaceFinding probe_xen();
 PlaceFinding probe_xen_domu();

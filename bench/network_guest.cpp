@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/network_guest.hpp"
+
+#include "toolchain/host/tree.hpp"
+#include "toolchain/userland/initrd.hpp"
+
+namespace previrt {
+
+namespace {
+
+constexpr const char* guest_address = "10.82.86.2";
+constexpr unsigned datagrams_a_mebibyte = 10000; // a transfer of each takes about as long
+
+} // namespace
+
+std::string network_initrd(const std::string& name, std::vector<std::pair<std::string, std::string>> more) {
+    more.emplace_back("/run-me", in_source_tree("bench/guest/net.sh"));
+    more.emplace_back("/bin/traffic", PREVIRT_TRAFFIC);
+    return make_initrd(name, more);
+}
+
+Settings network_settings(unsigned mebibytes) {
+    return {{"net_own", guest_address},
+            {"net_peer", network_peer},
+            {"net_bytes", std::to_string(std::uint64_t{mebibytes} << 20U)},
+            {"net_datagrams", std::to_string(mebibytes * datagrams_a_mebibyte)}};
+}
+
+} // namespace previrt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "bench/measured_place.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace previrt {
+
+constexpr const char* network_peer = "10.82.86.1"; // who answers the guest
+
+// An initrd that runs bench/guest/net.sh, with more files: {place in the guest, file}. Throws InputError.
+std::string network_initrd(const std::string& name, std::vector<std::pair<std::string, std::string>> more);
+// What that is told.
+Settings network_settings(unsigned mebibytes);
+
+} // namespace previrt

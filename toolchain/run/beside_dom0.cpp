@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/beside_dom0.hpp"
+
+#include "toolchain/image/file.hpp"
+#include "toolchain/run/temporary_directory.hpp"
+#include "toolchain/run/xen_hypervisor.hpp"
+#include "toolchain/run/xen_machine.hpp"
+
+#include <filesystem>
+
+namespace previrt {
+
+namespace {
+
+// Xen emulates each RDTSC of a domain, for 1300 instructions, where CPUID does not call the counter
+// invariant. QEMU's is, and its CPUID cannot say so.
+constexpr const char* native_time_stamps = "tsc_mode = \"native\"\n";
+
+} // namespace
+
+MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& beside, XenConsole& console) {
+    const TemporaryDirectory directory;
+    const Dom0 dom0 = prepare_dom0();
+    const std::string configuration = xl_configuration(beside.domain) + native_time_stamps;
+    std::vector<Dom0File> files = beside.files;
+    files.push_back({.name = "guest.cfg", .contents = {configuration.begin(), configuration.end()}});
+    const std::vector<std::uint8_t> initrd =
+        make_dom0_initrd(dom0, files, beside.domain.vif.empty() ? Dom0Network::none : Dom0Network::bridge);
+    write_file(directory.path() + "/initrd", initrd);
+    write_xen_hypervisor(directory.path() + "/xen");
+    std::filesystem::create_symlink(dom0.kernel, directory.path() + "/vmlinux");
+    MachineOptions machine = xen_machine(directory.path(), dom0_memory(initrd.size()), beside.domain.memory,
+                                         "vmlinux " + dom0_command_line() + ",initrd");
+    machine.qemu.insert(machine.qemu.end(), beside.card.begin(), beside.card.end());
+    return run_machine(options, machine, &console);
+}
+
+} // namespace previrt
