@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# network.sh ON user|switch|stock KERNEL-DIRECTORY BUILD-DIRECTORY
-# Traffic of a guest's network card, each end checking what it gets: with a program of this machine by `--net user`,
-# between two guests at a switch in long frames of a VLAN, or there with Linux's driver as it is, without what
-# linux-patches/optional mends, as a module.
+# network.sh ON user|tap|switch|stock KERNEL-DIRECTORY BUILD-DIRECTORY
+# Traffic of a guest's network card, each end checking what it gets: with a program of this machine by `--net user`, or
+# in long frames by a tap in a network namespace; between two guests at a switch in long frames of a VLAN, or there with
+# Linux's driver as it is, without what linux-patches/optional mends, as a module.
+if [ "$2" = tap ] && [ -z "${PREVIRT_NAMESPACE:-}" ]; then
+    unshare -n true 2>/dev/null || { echo 'skipped: a network namespace with a tap takes root'; exit 77; }
+    PREVIRT_NAMESPACE=1 exec unshare -n "$0" "$@"
+fi
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 how=$2 kernel=$3 build=$4
 require_kernels "$kernel"
@@ -12,7 +16,8 @@ amount=${AMOUNT:-20000000}
 files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease")
 own_options='' peer_options=''
 if [ "$how" = switch ]; then
-    own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7' peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
+    own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7'
+    peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
 elif [ "$how" = stock ]; then
     mkdir "$work/driver"
     patch --quiet --reverse -o "$work/driver/ns83820-stock.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
@@ -48,6 +53,13 @@ if [ "$how" = user ]; then
     port=$((20000 + $$ % 20000))
     start "$work/peer" "$traffic" serve "127.0.0.1:$port"
     net=user command_line="peer=10.0.2.2:$port"
+elif [ "$how" = tap ]; then
+    ip link set lo up
+    ip tuntap add guest mode tap
+    ip link set guest mtu 6000 up
+    ip address add 10.9.0.1/24 dev guest
+    start "$work/peer" "$traffic" serve 10.9.0.1
+    net=tap=guest command_line="own=10.9.0.2 peer=10.9.0.1 mac=52:54:00:83:82:02 mtu=6000"
 else
     start "$work/switch" "$previrt" switch "$work/socket"
     switch=$!
@@ -70,7 +82,7 @@ else
         exec "$previrt" switch "$work/socket"
     ) &
     started+=($!)
-    net=switch=$work/socket command_line="own=10.9.0.2 peer=10.9.0.1$own_options"
+    net=switch=$work/socket command_line="own=10.9.0.2 peer=10.9.0.1 switch=1$own_options"
 fi
 run_guest "$previrt" "$on" "$kernel/bzImage" "${options[@]}" --stats "$work/stats.json" --net "$net" \
     --append "quiet $command_line amount=$amount"
@@ -79,7 +91,7 @@ if [ "$status" -ne 0 ] || ! grep -q '^network: all passed' "$work/console"; then
     echo "network: FAILED with status $status"
     exit 1
 fi
-if [ "$how" != user ]; then
+if [ "$how" = switch ] || [ "$how" = stock ]; then
     wait "$peer" || true
     if ! grep -q '^network: all passed' "$work/peer"; then
         cat "$work/peer"
