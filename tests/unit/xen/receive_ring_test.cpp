@@ -210,12 +210,14 @@ TEST_F(Receive, NoResponseLeadsOutOfItsMemory) {
         ring.push();
         std::mt19937 random(seed);
         for (unsigned step = 0; step < 50; ++step) {
+            std::uint16_t flags = random() % 2 != 0 ? NETRXF_more_data : 0;
+            if (random() % 8 == 0) {
+                flags = static_cast<std::uint16_t>(random());
+            }
             netif_rx_response& response = page->slots[page->rsp_prod % ReceivePage::size].response;
             response = {.id = static_cast<std::uint16_t>(random() % 260),
                         .offset = static_cast<std::uint16_t>(random() % 8 == 0 ? random() : random() % 4096),
-                        .flags = static_cast<std::uint16_t>(random() % 8 == 0   ? random()
-                                                            : random() % 2 == 0 ? NETRXF_more_data
-                                                                                : 0),
+                        .flags = flags,
                         .status = static_cast<std::int16_t>(random() % 8 == 0 ? random() : random() % 4096)};
             page->rsp_prod += random() % 64 == 0 ? static_cast<std::uint32_t>(random()) : 1;
             if (const auto packet = ring.next()) {
