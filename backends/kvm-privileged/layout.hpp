@@ -10,7 +10,6 @@ namespace previrt::kvm_privileged {
 
 using kvm::handover_address;
 using kvm::image_address;
-using kvm::map_address;
 using kvm::page_shift;
 using kvm::page_size;
 using kvm::table_entries;
@@ -31,9 +30,14 @@ enum class PortRequest : std::uint32_t {
     announcement, // RDI, RSI: of a table of records
 };
 
-// ---- virtual, in the table of the last 2 MiB behind the image; these are all that the guest's own page
-// tables show of the VMM's memory
+// ---- virtual
 
+// All memory, from guest-physical 0 on: in the last 512 GiB, for which all of Linux's address spaces share a
+// table, and of which Linux documents the first 444 as an unused hole.
+constexpr std::uint64_t map_address = 0xffffff8000000000;
+constexpr unsigned map_most_tables = 444; // of 1 GiB each
+
+// In the table of the last 2 MiB, behind the image.
 constexpr unsigned output_index = 503; // two pages each
 constexpr unsigned input_index = 505;
 constexpr unsigned mailbox_index = 507;

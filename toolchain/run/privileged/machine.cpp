@@ -73,6 +73,7 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
     const PrivilegedParts parts{.ram = memory_.bytes().first(layout_.ram_bytes),
                                 .header = header_,
                                 .vmm_root = layout_.physical(layout_.root),
+                                .map_tables = layout_.map_tables(),
                                 .mailbox = at<Mailbox>(layout_.mailbox),
                                 .devices = at<Pc>(layout_.devices),
                                 .devices_physical = layout_.physical(layout_.devices),

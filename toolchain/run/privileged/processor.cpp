@@ -268,7 +268,7 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
 
 // Linux comes to its devices when its page tables have long got the directory that all of them share.
 bool PrivilegedProcessor::activate_if_possible() {
-    if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers())) {
+    if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers(), parts_.map_tables)) {
         return true;
     }
     processor_.finish_instruction();

@@ -22,6 +22,7 @@ struct PrivilegedParts {
     std::span<std::uint8_t> ram;
     kvm_privileged::ImageHeader header;
     std::uint64_t vmm_root; // of the VMM's page tables, guest-physical
+    unsigned map_tables;    // see KvmLayout
     kvm_privileged::Mailbox& mailbox;
     Pc& devices; // where the VMM takes them from
     std::uint64_t devices_physical;
