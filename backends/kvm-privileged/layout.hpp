@@ -22,6 +22,7 @@ constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
 // ---- ports, where a PC has nothing
 
 constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: something is in the ring
+constexpr std::uint16_t port_packets = 0x5658; // likewise: packets were sent, or there is room in what comes
 constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
 enum class PortRequest : std::uint32_t {
     answer = 1,   // to what it asked of the VMM
