@@ -4,12 +4,12 @@
 #include "toolchain/image/file.hpp"
 #include "toolchain/pack/pack.hpp"
 #include "toolchain/pack/xen_domain.hpp"
+#include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/dom0.hpp"
 #include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 #include "toolchain/run/xen_hypervisor.hpp"
 #include "toolchain/run/xen_machine.hpp"
-#include "toolchain/run/xen_network.hpp"
 
 #include <filesystem>
 
@@ -64,7 +64,7 @@ RunStatus run_xen_domu(const RunOptions& options) {
     XenConsole console(FirstDomain::dom0, options.verbose);
     MachineOptions machine = xen_machine(directory.path(), dom0_memory(initrd.size()), packed.domain_memory,
                                          "vmlinux " + dom0_command_line() + ",initrd");
-    const std::vector<std::string> card = xen_network_arguments(network);
+    const std::vector<std::string> card = bridged_network_arguments(network);
     machine.qemu.insert(machine.qemu.end(), card.begin(), card.end());
     const MachineEnd end = run_machine(options, machine, &console);
     return judge_xen(options, console, end);
