@@ -88,13 +88,13 @@ bool may_fault(const Instruction& instruction, const PageWalk& walk) {
 
 void access_register(SiteFrame& frame) {
     const KnownSite& site = site_called(frame.site_end, Shape::memory);
+    ++counters.calls[site.record.kind];
     const std::optional<Instruction> instruction =
         decode_instruction(site.kind(), site.address + site.padding_in_front(), site.instruction());
     if (!instruction || !instruction->operand_is_memory || !is_canonical(instruction->effective)) {
         give_back(site, frame);
         return;
     }
-    ++counters.calls[site.record.kind];
     vcpu.cr3 = read_cr3();
     const bool is_write = site.kind() == SiteKind::mmio_write;
     PageWalk walk = walk_page(instruction->effective, {.write = is_write});
