@@ -104,7 +104,7 @@ bool take_events();
 // Makes the guest come back as soon as it enables interrupts.
 void request_attention();
 
-// ---- packets: Ethernet frames without FCS. A back-end without them links no_network.cpp.
+// ---- packets: Ethernet frames without FCS
 
 using NetworkAddress = std::array<std::uint8_t, 6>;
 

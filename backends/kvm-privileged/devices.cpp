@@ -3,6 +3,7 @@
 
 #include "backends/kvm-privileged/domain.hpp"
 #include "frontends/x86/machine.hpp"
+#include "frontends/x86/network.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -21,8 +22,9 @@ std::uint32_t vector_of(PicPair pic) {
 
 void take_devices() {
     std::memcpy(static_cast<void*>(&pc), pointer_to(mailbox.devices), sizeof(pc));
+    insert_network_card(); // a guest that never comes here has none: nobody would serve it
     take_events();
-    tell_monitor();
+    predict();
 }
 
 void take_delivered() {
@@ -51,7 +53,7 @@ std::optional<std::uint8_t> take_interrupt() {
     return vector;
 }
 
-void tell_monitor() {
+void predict() {
     if (mailbox.deadline <= pc.advanced_to) {
         mailbox.deadline = never; // it has been taken
     }
@@ -61,6 +63,10 @@ void tell_monitor() {
         predicts && mailbox.deadline != never ? vector_of(pc.interrupts_at(mailbox.deadline)) : no_vector;
     mailbox.input_vector =
         predicts && pc.uart.can_receive() ? vector_of(pc.interrupts_after_input()) : no_vector;
+}
+
+void tell_monitor() {
+    predict();
     const bool waits = mailbox.request_vector != no_vector && mailbox.waits_for_window == 0;
     // The monitor's alarm is no more exact than this.
     constexpr std::uint64_t slack = 20'000;

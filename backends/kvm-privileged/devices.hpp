@@ -13,7 +13,9 @@ void take_delivered();
 // INTA, if the 8259s ask for it.
 std::optional<std::uint8_t> take_interrupt();
 
-// After it: what can come by itself now, for the mailbox; and the monitor runs at once where it must.
+// After it: what can come by itself now, for the mailbox. The monitor, which runs next, looks there.
+void predict();
+// The same, and the monitor runs at once where it must.
 void tell_monitor();
 
 } // namespace previrt::kvm_privileged

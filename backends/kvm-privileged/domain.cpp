@@ -6,8 +6,12 @@
 
 namespace previrt::kvm_privileged {
 
+std::uint8_t* part_of_vmm(const kvm::Part& part) {
+    return pointer_to(handover.vmm_memory + part.offset);
+}
+
 std::span<const std::uint8_t> package() {
-    return {pointer_to(handover.vmm_memory + handover.package.offset), handover.package.bytes};
+    return {part_of_vmm(handover.package), handover.package.bytes};
 }
 
 void request_of_monitor(PortRequest request) {

@@ -15,10 +15,11 @@ extern const kvm::Handover handover;
 extern Mailbox mailbox;
 }
 
-// Of the map, which only the VMM's own page tables have: guest-physical addresses.
+// Of the map: guest-physical addresses.
 inline std::uint8_t* pointer_to(std::uint64_t physical) {
     return reinterpret_cast<std::uint8_t*>(map_address + physical);
 }
+std::uint8_t* part_of_vmm(const kvm::Part& part);
 std::span<const std::uint8_t> package();
 
 void request_of_monitor(PortRequest request);

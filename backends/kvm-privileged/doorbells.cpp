@@ -32,4 +32,16 @@ void ring_for_end() {
     request_of_monitor(PortRequest::ended);
 }
 
+const NetworkStart& network() {
+    return handover.network;
+}
+
+std::uint8_t* place_of(const Part& part) {
+    return part_of_vmm(part);
+}
+
+void ring_for_packets() {
+    asm volatile("outl %0, %1" : : "a"(0), "d"(port_packets) : "memory");
+}
+
 } // namespace previrt::monitored

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entry.S calls for the guest: accesses to ports. An interrupt that one of them leads to goes by the
-// guest's own IDT.
+// What entry.S calls for the guest: accesses to ports and registers. An interrupt that one of them leads to
+// goes by the guest's own IDT.
 #include "backends/kvm-privileged/devices.hpp"
 #include "backends/kvm-privileged/domain.hpp"
+#include "backends/kvm-privileged/site_frame.hpp"
 #include "frontends/x86/port_access.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/rewriter.hpp"
@@ -14,25 +15,13 @@
 
 namespace previrt {
 
-Vcpu vcpu; // for dumps alone: the processor holds the guest's state
+Vcpu vcpu; // for dumps, operands and page walks: the processor holds the guest's state
 
 }
 
 namespace previrt::kvm_privileged {
 
 namespace {
-
-enum PortForm : std::uint8_t { form_width = 3, form_out = 4, form_immediate = 8 };
-
-// As entry.S pushes it.
-struct PortFrame {
-    std::uint64_t general[16];
-    std::uint64_t form;
-    std::uint64_t rflags;
-    std::uint64_t return_to;
-    std::uint64_t site_end;
-};
-static_assert(sizeof(PortFrame) == 20 * sizeof(std::uint64_t));
 
 constexpr std::uint64_t stub_bytes = 8;
 
@@ -43,18 +32,13 @@ struct PortAccess {
 };
 
 PortAccess decode_immediate(std::uint64_t call_end) {
-    for (const std::size_t call : {call_bytes, absolute_call_bytes}) {
-        const KnownSite* const site = find_site(call_end - call);
-        if (site != nullptr && site->record.shape() == Shape::immediate) {
-            return {.port = site->instruction().back(),
-                    .width = site->record.width(),
-                    .is_write = site->kind() == SiteKind::out};
-        }
-    }
-    stop_guest("a call of the VMM from a place that is no site, before", call_end);
+    const KnownSite& site = site_called(call_end, Shape::immediate);
+    return {.port = site.instruction().back(),
+            .width = site.record.width(),
+            .is_write = site.kind() == SiteKind::out};
 }
 
-PortAccess decode(const PortFrame& frame) {
+PortAccess decode(const SiteFrame& frame) {
     if ((frame.form & form_immediate) != 0) {
         return decode_immediate(frame.site_end);
     }
@@ -63,7 +47,10 @@ PortAccess decode(const PortFrame& frame) {
             .is_write = (frame.form & form_out) != 0};
 }
 
-void access(const PortAccess& what, std::uint64_t& accumulator) {
+void access_port(SiteFrame& frame) {
+    const PortAccess what = decode(frame);
+    std::uint64_t& accumulator = frame.general[rax];
+    ++counters.calls[static_cast<std::uint8_t>(what.is_write ? SiteKind::out : SiteKind::in)];
     if (what.is_write) {
         write_port(what.port, what.width, static_cast<std::uint32_t>(accumulator & width_mask(what.width)));
     } else {
@@ -71,14 +58,14 @@ void access(const PortAccess& what, std::uint64_t& accumulator) {
     }
 }
 
-// For dumps.
-void note_registers(const PortFrame& frame) {
+void note_registers(const SiteFrame& frame) {
     std::memcpy(vcpu.registers.general, frame.general, sizeof frame.general);
     vcpu.registers.general[rsp] = reinterpret_cast<std::uint64_t>(&frame + 1);
     vcpu.registers.rip = frame.site_end;
     vcpu.registers.rflags = frame.rflags;
     vcpu.interrupt_flag = (frame.rflags & flag_interrupt) != 0;
     vcpu.instruction = frame.site_end;
+    vcpu.cpl = 0;
 }
 
 } // namespace
@@ -87,15 +74,16 @@ extern "C" {
 extern const std::uint32_t announcement_port = port_request;
 extern const std::uint32_t announcement_request = static_cast<std::uint32_t>(PortRequest::announcement);
 extern const std::uint8_t interrupt_stubs[];
-void port_accessed(PortFrame& frame);
+void site_accessed(SiteFrame& frame);
 
-void port_accessed(PortFrame& frame) {
+void site_accessed(SiteFrame& frame) {
     note_registers(frame);
-    const PortAccess what = decode(frame);
-    const SiteKind kind = what.is_write ? SiteKind::out : SiteKind::in;
-    ++counters.calls[static_cast<std::uint8_t>(kind)];
     take_delivered();
-    access(what, frame.general[rax]);
+    if ((frame.form & form_register) != 0) {
+        access_register(frame);
+    } else {
+        access_port(frame);
+    }
     if ((frame.rflags & flag_interrupt) != 0) {
         if (const std::optional<std::uint8_t> vector = take_interrupt()) {
             frame.return_to = reinterpret_cast<std::uint64_t>(interrupt_stubs) + (*vector * stub_bytes);
@@ -103,6 +91,16 @@ void port_accessed(PortFrame& frame) {
     }
     tell_monitor();
 }
+}
+
+const KnownSite& site_called(std::uint64_t call_end, Shape shape) {
+    for (const std::size_t call : {call_bytes, absolute_call_bytes}) {
+        const KnownSite* const site = find_site(call_end - call);
+        if (site != nullptr && site->record.shape() == shape) {
+            return *site;
+        }
+    }
+    stop_guest("a call of the VMM from a place that is no site, before", call_end);
 }
 
 } // namespace previrt::kvm_privileged

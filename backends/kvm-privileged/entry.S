@@ -2,7 +2,7 @@
 // The ways into the VMM. A site calls it at level 0, on the guest's stack and by the guest's page tables; the
 // monitor, by the VMM's own.
 
-	.macro port_entry name, form
+	.macro site_entry name, form
 	.globl \name
 \name:
 	pushq $plain_return
@@ -10,22 +10,23 @@
 	cli
 	cld
 	pushq $\form
-	jmp port_access
+	jmp site_access
 	.endm
 
 	.text
 
-// Forms: PortForm in entries.cpp.
-	port_entry in_b, 0
-	port_entry in_w, 1
-	port_entry in_l, 3
-	port_entry out_b, 4
-	port_entry out_w, 5
-	port_entry out_l, 7
-	port_entry port_immediate, 8
+// Forms: SiteForm in site_frame.hpp.
+	site_entry in_b, 0
+	site_entry in_w, 1
+	site_entry in_l, 3
+	site_entry out_b, 4
+	site_entry out_w, 5
+	site_entry out_l, 7
+	site_entry port_immediate, 8
+	site_entry device_register, 16
 
-// PortFrame in entries.cpp.
-port_access:
+// SiteFrame in site_frame.hpp.
+site_access:
 	pushq %r15
 	pushq %r14
 	pushq %r13
@@ -45,7 +46,7 @@ port_access:
 	movq %rsp, %rdi
 	movq %rsp, guest_stack
 	movq $vmm_stack_top, %rsp
-	call port_accessed
+	call site_accessed
 	movq guest_stack, %rsp
 	popq %rax
 	popq %rcx
@@ -59,7 +60,11 @@ port_access:
 	popq %r9
 	popq %r10
 	popq %r11
-	leaq 40(%rsp), %rsp // R12 to R15, which nobody has changed, and the form; no flag changes
+	popq %r12
+	popq %r13
+	popq %r14
+	popq %r15
+	leaq 8(%rsp), %rsp // the form; no flag changes
 	popfq
 plain_return: // or one of interrupt_stubs, which returns likewise
 	ret
@@ -95,11 +100,13 @@ question_entry:
 
 	.section .rodata
 	.balign 8
-	.globl port_pointers, port_immediate_pointer, announcement_pointer
+	.globl port_pointers, port_immediate_pointer, register_pointer, announcement_pointer
 port_pointers:
 	.quad in_b, in_w, 0, in_l, out_b, out_w, 0, out_l
 port_immediate_pointer:
 	.quad port_immediate
+register_pointer:
+	.quad device_register
 announcement_pointer:
 	.quad announcement
 

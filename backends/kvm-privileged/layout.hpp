@@ -10,7 +10,6 @@ namespace previrt::kvm_privileged {
 
 using kvm::handover_address;
 using kvm::image_address;
-using kvm::map_address;
 using kvm::page_shift;
 using kvm::page_size;
 using kvm::table_entries;
@@ -23,6 +22,7 @@ constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
 // ---- ports, where a PC has nothing
 
 constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: something is in the ring
+constexpr std::uint16_t port_packets = 0x5658; // likewise: packets were sent, or there is room in what comes
 constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
 enum class PortRequest : std::uint32_t {
     answer = 1,   // to what it asked of the VMM
@@ -31,9 +31,14 @@ enum class PortRequest : std::uint32_t {
     announcement, // RDI, RSI: of a table of records
 };
 
-// ---- virtual, in the table of the last 2 MiB behind the image; these are all that the guest's own page
-// tables show of the VMM's memory
+// ---- virtual
 
+// All memory, from guest-physical 0 on: in the last 512 GiB, for which all of Linux's address spaces share a
+// table, and of which Linux documents the first 444 as an unused hole.
+constexpr std::uint64_t map_address = 0xffffff8000000000;
+constexpr unsigned map_most_tables = 444; // of 1 GiB each
+
+// In the table of the last 2 MiB, behind the image.
 constexpr unsigned output_index = 503; // two pages each
 constexpr unsigned input_index = 505;
 constexpr unsigned mailbox_index = 507;

@@ -23,9 +23,12 @@ enum class Question : std::uint32_t {
     load,     // the guest. Answer: `boot`
     activate, // page tables at `cr3` can hold the VMM; `devices`: a struct Pc. From now on sites call
     read_port,
-    write_port, // `port`, `width`, `value`: by an instruction that is no site
-    announce,   // `table`, `table_bytes`
-    halt,       // with interrupts disabled, for ever
+    write_port, // `address`, `width`, `value`: by an instruction that is no site
+    read_memory,
+    write_memory, // likewise, guest-physical: where no RAM is
+    packets,      // came, or there is room for some, or the link has changed
+    announce,     // `table`, `table_bytes`
+    halt,         // with interrupts disabled, for ever
     reset,
 };
 
@@ -42,9 +45,9 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 
 struct Mailbox {
     Question question;
-    std::uint32_t port;
     std::uint32_t width;
-    std::uint32_t value;
+    std::uint64_t address;
+    std::uint64_t value;
     std::uint64_t table;
     std::uint64_t table_bytes;
     // Of the guest, by which its virtual addresses are understood.
@@ -52,6 +55,7 @@ struct Mailbox {
     std::uint64_t cr3;
     std::uint64_t cr4;
     std::uint64_t efer;
+    std::uint32_t privilege_level;
     BootState boot;
 
     // The VMM's, since its last look at the devices. A vector is the one that INTA would give.

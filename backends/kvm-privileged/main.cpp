@@ -4,6 +4,7 @@
 #include "backends/kvm-privileged/devices.hpp"
 #include "backends/kvm-privileged/domain.hpp"
 #include "frontends/x86/announced_sites.hpp"
+#include "frontends/x86/device_memory.hpp"
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/machine.hpp"
 #include "frontends/x86/port_access.hpp"
@@ -40,18 +41,37 @@ void load() {
     mailbox.boot = place_guest(package());
 }
 
-void read_trapped_port() {
-    take_delivered();
-    ++counters.trapped_sites[static_cast<std::uint8_t>(SiteKind::in)];
-    mailbox.value = read_port(static_cast<std::uint16_t>(mailbox.port), mailbox.width);
-    tell_monitor();
+void count_trapped(SiteKind kind) {
+    if (vcpu.cpl != 0) {
+        return; // a program has no sites
+    }
+    ++counters.trapped_sites[static_cast<std::uint8_t>(kind)];
 }
 
-void write_trapped_port() {
+void access_devices(Question question) {
     take_delivered();
-    ++counters.trapped_sites[static_cast<std::uint8_t>(SiteKind::out)];
-    write_port(static_cast<std::uint16_t>(mailbox.port), mailbox.width, mailbox.value);
-    tell_monitor();
+    const auto port = static_cast<std::uint16_t>(mailbox.address);
+    switch (question) {
+    case Question::read_port:
+        count_trapped(SiteKind::in);
+        mailbox.value = read_port(port, mailbox.width);
+        break;
+    case Question::write_port:
+        count_trapped(SiteKind::out);
+        write_port(port, mailbox.width, static_cast<std::uint32_t>(mailbox.value));
+        break;
+    case Question::read_memory:
+        count_trapped(SiteKind::mmio_read);
+        read_device(mailbox.address, &mailbox.value, mailbox.width);
+        break;
+    case Question::write_memory:
+        count_trapped(SiteKind::mmio_write);
+        write_device(mailbox.address, &mailbox.value, mailbox.width);
+        break;
+    default:
+        take_events();
+    }
+    predict();
 }
 
 void answer(Question question) {
@@ -65,10 +85,11 @@ void answer(Question question) {
         take_devices();
         return;
     case Question::read_port:
-        read_trapped_port();
-        return;
     case Question::write_port:
-        write_trapped_port();
+    case Question::read_memory:
+    case Question::write_memory:
+    case Question::packets:
+        access_devices(question);
         return;
     case Question::announce:
         take_announced_sites(mailbox.table, mailbox.table_bytes);
@@ -88,6 +109,7 @@ extern "C" void question_asked() {
     vcpu.cr3 = mailbox.cr3;
     vcpu.cr4 = mailbox.cr4;
     vcpu.efer = mailbox.efer;
+    vcpu.cpl = static_cast<std::uint8_t>(mailbox.privilege_level);
     answer(mailbox.question);
     request_of_monitor(PortRequest::answer);
     stop_guest("the monitor took no answer");

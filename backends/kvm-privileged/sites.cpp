@@ -10,6 +10,7 @@ namespace previrt {
 extern "C" {
 extern const std::uint64_t port_pointers[8]; // in_b, in_w, -, in_l; out_b, out_w, -, out_l: through DX
 extern const std::uint64_t port_immediate_pointer;
+extern const std::uint64_t register_pointer;
 extern const std::uint64_t announcement_pointer;
 }
 
@@ -29,6 +30,9 @@ Treatment treat_site(const KnownSite& site) {
     case SiteKind::in:
     case SiteKind::out:
         return {.way = Way::call, .target = port_entry(site)};
+    case SiteKind::mmio_read:
+    case SiteKind::mmio_write:
+        return {.way = Way::call, .target = register_pointer};
     case SiteKind::announce_sites:
         return {.way = Way::call, .target = announcement_pointer};
     default:
@@ -59,8 +63,12 @@ std::uint64_t entry_pointer(std::uint64_t entry) {
             return reinterpret_cast<std::uint64_t>(&pointer);
         }
     }
-    return reinterpret_cast<std::uint64_t>(entry == port_immediate_pointer ? &port_immediate_pointer
-                                                                           : &announcement_pointer);
+    for (const std::uint64_t* const pointer : {&port_immediate_pointer, &register_pointer}) {
+        if (*pointer == entry) {
+            return reinterpret_cast<std::uint64_t>(pointer);
+        }
+    }
+    return reinterpret_cast<std::uint64_t>(&announcement_pointer);
 }
 
 } // namespace previrt::backend

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "frontends/x86/instruction.hpp"
-
 #include <cstddef>
 #include <cstdint>
 
@@ -11,12 +9,5 @@ namespace previrt {
 // Guest-physical addresses that are no RAM. What no device claims, or not so, stops the guest.
 void read_device(std::uint64_t physical, void* to, std::size_t bytes);
 void write_device(std::uint64_t physical, const void* from, std::size_t bytes);
-
-// mmio_read, mmio_write: of a device's registers, or of RAM. Takes effect or raises an exception.
-void execute_annotated_access(const Instruction& instruction);
-
-// The instruction at RIP faulted at `address`, which is a device's: it is done, or raises an exception. One
-// that is not modelled stops the guest.
-void execute_device_access(std::uint64_t address, bool is_write);
 
 } // namespace previrt

@@ -2,7 +2,7 @@
 #include "frontends/x86/entries.hpp"
 
 #include "frontends/x86/descriptors.hpp"
-#include "frontends/x86/device_memory.hpp"
+#include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"

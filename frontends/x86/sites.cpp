@@ -4,7 +4,7 @@
 #include "frontends/x86/announced_sites.hpp"
 #include "frontends/x86/control_registers.hpp"
 #include "frontends/x86/cpuid.hpp"
-#include "frontends/x86/device_memory.hpp"
+#include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"

@@ -12,8 +12,9 @@ on=$1 how=$2 kernel=$3 build=$4
 require_kernels "$kernel"
 previrt=$build/toolchain/previrt traffic=$build/bench/traffic
 amount=${AMOUNT:-20000000}
-[ "$on" != xen-domu ] || amount=${AMOUNT:-4000000} # under emulation, with dom0 between
-files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease")
+[[ $on != @(xen-domu|kvm-nested) ]] || amount=${AMOUNT:-4000000} # under emulation, with a bridge between
+files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease"
+    /bin/card_registers="$build/tests/linux/card_registers")
 own_options='' peer_options=''
 if [ "$how" = switch ]; then
     own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7'

@@ -37,6 +37,7 @@ TEST(NestedCommand, CarriesEveryOptionThroughAShell) {
     options.append = "-x 'quoted' $HOME `id` \\n\ntwo";
     options.memory = 123456789;
     options.stats = "/stats";
+    options.net = "tap=guest,mac=52:54:00:12:34:56";
     options.isolate = true;
     options.verbose = true;
     options.timeout = 0.25;
@@ -44,6 +45,7 @@ TEST(NestedCommand, CarriesEveryOptionThroughAShell) {
         shell_says(nested_command("./show", {"/a/b.so", "/c d/e.so", "/a/f.so"}, options)),
         "/a:/c d\n<run>\n<--on>\n<kvm>\n<--memory>\n<123456789>\n"
         "<--append=-x 'quoted' $HOME `id` \\n\ntwo>\n<--initrd>\n</it's an initrd>\n<--stats>\n</stats>\n"
+        "<--net>\n<tap=guest,mac=52:54:00:12:34:56>\n"
         "<--isolate>\n<--verbose>\n<--timeout>\n<0.25>\n<-->\n</a kernel>\n");
 }
 

@@ -4,11 +4,11 @@
 #include "toolchain/net/cable_signals.hpp"
 #include "toolchain/net/switch_return.hpp"
 #include "toolchain/run/confinement.hpp"
-#include "toolchain/run/monitored_threads.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <sys/eventfd.h>
+#include <utility>
 
 namespace previrt {
 
@@ -59,6 +59,16 @@ std::optional<GuestNetwork> open_guest_network(const std::string& net) {
     const NetworkChoice choice = parse_network(net);
     return choice.kind == NetworkKind::none ? std::nullopt
                                             : std::optional<GuestNetwork>(std::in_place, choice);
+}
+
+PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::NetworkStart& start,
+                           const GuestRings& rings, std::function<void()> call_guest, pid_t group) {
+    if (!network) {
+        return {};
+    }
+    return {.run = [&network, &start, rings, call = std::move(call_guest),
+                    group] { network->relay(start, rings, call, group); },
+            .end = [&network] { network->end(); }};
 }
 
 } // namespace previrt

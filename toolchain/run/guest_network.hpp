@@ -7,6 +7,7 @@
 #include "toolchain/net/network_choice.hpp"
 #include "toolchain/net/network_end.hpp"
 #include "toolchain/net/packet_relay.hpp"
+#include "toolchain/run/monitored_threads.hpp"
 
 #include <functional>
 #include <optional>
@@ -49,5 +50,9 @@ private:
 
 // Empty: `--net none`.
 std::optional<GuestNetwork> open_guest_network(const std::string& net);
+
+// Of the network, which lives longer: see GuestNetwork::relay. None where there is no network.
+PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::NetworkStart& start,
+                           const GuestRings& rings, std::function<void()> call_guest, pid_t group = 0);
 
 } // namespace previrt

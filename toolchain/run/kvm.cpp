@@ -47,14 +47,9 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
 
 RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
                          std::span<const std::uint8_t> package) {
-    if (options.net != "none") {
-        throw InputError(
-            "--net: on a KVM that runs level 0 on the processor a guest has no network so far; take "
-            "--on process");
-    }
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
-    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite);
+    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net);
     return run_machine(machine, options);
 }
 

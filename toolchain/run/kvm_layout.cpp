@@ -21,6 +21,7 @@ using namespace kvm;
 constexpr std::uint64_t large_page = page_size * table_entries;
 constexpr std::uint64_t table_reach = large_page * table_entries; // of a level-2 table
 constexpr std::uint64_t map_reach = table_reach * table_entries;  // of the level-3 table
+constexpr std::uint64_t privileged_map_reach = table_reach * kvm_privileged::map_most_tables;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 constexpr std::uint64_t entry_table = 0x63; // present, writable, accessed, dirty
@@ -89,8 +90,7 @@ void map_image(std::span<std::uint8_t> memory, const KvmLayout& layout, const Vm
 void map_memory(std::span<std::uint8_t> memory, const KvmLayout& layout) {
     const std::uint64_t flags = table_flags(layout);
     const std::uint64_t mapped = layout.vmm_base + layout.vmm_bytes - layout.ram_base;
-    for (std::uint64_t offset = 0; offset < mapped; offset += table_reach) {
-        const std::uint64_t index = offset / table_reach;
+    for (std::uint64_t index = 0; index < layout.map_tables(); ++index) {
         set_entry(memory, layout.map_level3, index,
                   layout.physical(layout.map_level2 + (index * page_size)) | flags);
     }
@@ -98,7 +98,8 @@ void map_memory(std::span<std::uint8_t> memory, const KvmLayout& layout) {
         set_entry(memory, layout.map_level2, offset / large_page,
                   (layout.ram_base + offset) | flags | entry_large | entry_no_execute);
     }
-    set_entry(memory, layout.root, map_root_index, layout.physical(layout.map_level3) | flags);
+    const std::uint64_t root_index = (layout.map_address / map_reach) % table_entries;
+    set_entry(memory, layout.root, root_index, layout.physical(layout.map_level3) | flags);
 }
 
 // Hands out the VMM's memory from its start on.
@@ -118,15 +119,21 @@ private:
 
 } // namespace
 
+unsigned KvmLayout::map_tables() const {
+    return static_cast<unsigned>((vmm_base + vmm_bytes - ram_base + table_reach - 1) / table_reach);
+}
+
 std::uint64_t KvmLayout::physical(std::uint64_t offset) const {
     return vmm_base + offset;
 }
 
 namespace {
 
-void check_size(std::uint64_t bytes) {
-    if (bytes > map_reach) {
-        throw InputError("--memory: a guest under KVM and its VMM have 512 GiB at most");
+void check_size(const KvmLayout& layout, std::uint64_t bytes) {
+    const std::uint64_t most = layout.vmm_is_at_level_3 ? map_reach : privileged_map_reach;
+    if (bytes > most) {
+        throw InputError("--memory: a guest under KVM and its VMM have " +
+                         std::to_string(most / (mib << 10U)) + " GiB at most");
     }
 }
 
@@ -134,7 +141,6 @@ void check_size(std::uint64_t bytes) {
 void place_parts(KvmLayout& layout, Places& places, std::uint64_t image_bytes, std::uint64_t package_bytes) {
     places.take(image_bytes); // at the start
     layout.root = places.take(page_size);
-    layout.map_level3 = places.take(page_size);
     layout.vmm_level3 = places.take(page_size);
     layout.vmm_level2 = places.take(page_size);
     layout.vmm_level1 = places.take(page_size);
@@ -152,23 +158,25 @@ void place_rest(KvmLayout& layout, Places& places, std::uint64_t room) {
     layout.free.offset = places.take(room);
     layout.vmm_bytes = round_up(places.end(), large_page);
     layout.free.bytes = layout.vmm_bytes - layout.free.offset;
-    check_size(before_vmm + layout.vmm_bytes);
+    check_size(layout, before_vmm + layout.vmm_bytes);
 }
 
 } // namespace
 
 KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes) {
-    // So that no sum wraps.
-    check_size(guest_memory);
-    check_size(package_bytes);
     KvmLayout layout{};
+    layout.vmm_is_at_level_3 = true;
+    // So that no sum wraps.
+    check_size(layout, guest_memory);
+    check_size(layout, package_bytes);
     layout.guest_memory = guest_memory;
     layout.ram_bytes = round_up(guest_memory, large_page);
     layout.ram_base = ram_base;
     layout.vmm_base = ram_base + layout.ram_bytes;
-    layout.vmm_is_at_level_3 = true;
+    layout.map_address = map_address;
     Places places;
     place_parts(layout, places, image_bytes, package_bytes);
+    layout.map_level3 = places.take(page_size);
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
     place_rest(layout, places, free_bytes(guest_memory));
@@ -185,16 +193,20 @@ KvmLayout lay_out_privileged(std::uint64_t image_bytes, std::uint64_t guest_memo
     if (guest_memory > kvm_privileged::most_ram) {
         throw InputError("--memory: on a KVM that runs level 0 on the processor a guest has 3 GiB at most");
     }
-    check_size(package_bytes);
     KvmLayout layout{};
+    check_size(layout, package_bytes);
     layout.guest_memory = guest_memory;
     layout.ram_bytes = round_up(guest_memory, large_page);
     layout.ram_base = 0;
     layout.vmm_base = kvm_privileged::vmm_memory;
+    layout.map_address = kvm_privileged::map_address;
     Places places;
     place_parts(layout, places, image_bytes, package_bytes);
+    layout.map_level3 = layout.vmm_level3;
     layout.mailbox = places.take(page_size);
     layout.devices = places.take(sizeof(Pc));
+    layout.sent = places.take_part(sizeof(monitored::PacketRing));
+    layout.received = places.take_part(sizeof(monitored::PacketRing));
     place_rest(layout, places, 0);
     const auto add_page = [&](unsigned index, std::uint64_t offset) {
         layout.fixed_pages.push_back({.index = index, .physical = layout.physical(offset)});

@@ -25,10 +25,11 @@ struct KvmLayout {
     std::uint64_t ram_base;  // guest-physical; the map begins with it
     std::uint64_t vmm_base;
     bool vmm_is_at_level_3;
+    std::uint64_t map_address;
     std::vector<FixedPage> fixed_pages;
     // In the VMM's memory.
     std::uint64_t root;
-    std::uint64_t map_level3;
+    std::uint64_t map_level3; // in privileged mode that of the last 512 GiB, as vmm_level3
     std::uint64_t map_level2; // one table behind the other
     std::uint64_t vmm_level3;
     std::uint64_t vmm_level2;
@@ -44,6 +45,8 @@ struct KvmLayout {
     std::uint64_t devices; // likewise
 
     [[nodiscard]] std::uint64_t bytes() const { return ram_bytes + vmm_bytes; }
+    // How many level-2 tables the map has: the first entries of its level-3 table.
+    [[nodiscard]] unsigned map_tables() const;
     // Guest-physical, of an offset in the VMM's memory.
     [[nodiscard]] std::uint64_t physical(std::uint64_t offset) const;
 };

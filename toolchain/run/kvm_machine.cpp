@@ -111,17 +111,10 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
     const auto call_guest = [this] { call(); };
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(layout_.output),
                                                   ring<ConsoleRing>(layout_.input), call_guest);
-    const PacketThread packets =
-        !network_ ? PacketThread()
-                  : PacketThread{.run =
-                                     [&] {
-                                         network_->relay(
-                                             handover().network,
-                                             {.sent = ring<monitored::PacketRing>(layout_.sent),
-                                              .received = ring<monitored::PacketRing>(layout_.received)},
-                                             call_guest);
-                                     },
-                                 .end = [&] { network_->end(); }};
+    const PacketThread packets = packet_thread(network_, handover().network,
+                                               {.sent = ring<monitored::PacketRing>(layout_.sent),
+                                                .received = ring<monitored::PacketRing>(layout_.received)},
+                                               call_guest);
     return run_with_console(options, *console_, events_,
                             {.run =
                                  [&] {

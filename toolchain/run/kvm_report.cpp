@@ -52,7 +52,7 @@ void describe_layout(std::ostream& output, const KvmLayout& layout, UserMode use
            << size(layout.package.bytes) << " at " << hex(layout.physical(layout.package.offset)) << ", free "
            << size(layout.free.bytes) << " at " << hex(layout.physical(layout.free.offset)) << '\n'
            << "previrt: KVM: the VMM is at " << hex(image_address) << ", its map of all memory at "
-           << hex(map_address) << "; the guest's user mode has page tables "
+           << hex(layout.map_address) << "; the guest's user mode has page tables "
            << (user_mode == UserMode::isolated ? "of its own" : "that are its kernel's") << '\n';
 }
 

@@ -56,6 +56,9 @@ std::string nested_command(const std::string& program, const std::vector<std::st
     if (!options.stats.empty()) {
         add({"--stats", options.stats});
     }
+    if (options.net != "none") {
+        add({"--net", options.net});
+    }
     if (options.isolate) {
         add({"--isolate"});
     }

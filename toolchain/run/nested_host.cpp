@@ -4,6 +4,7 @@
 #include "toolchain/host/tree.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/cached_directory.hpp"
 #include "toolchain/run/debian_kernel.hpp"
 #include "toolchain/run/debian_packages.hpp"
@@ -21,17 +22,26 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-const DebianPackages& packages() {
-    static const DebianPackages list{
-        .names = {"busybox-static"}, .dependencies_of = {"linux-image-amd64"}, .files = {}};
-    return list;
-}
-
-// In the order in which nested-init inserts them.
+// nested-init inserts them in this order, those of a network first.
 const std::vector<std::string> modules = {"virt/lib/irqbypass.ko", "drivers/crypto/ccp/ccp.ko",
                                           "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko"};
-constexpr const char* applets[] = {"cat",   "dd",     "insmod", "mkdir", "mkfifo", "mknod",
-                                   "mount", "reboot", "sed",    "sh",    "stty"};
+const std::vector<std::string> network_modules = {"net/llc/llc.ko", "net/802/stp.ko", "net/bridge/bridge.ko",
+                                                  "drivers/net/ethernet/intel/e1000/e1000.ko",
+                                                  "drivers/net/tun.ko"};
+constexpr const char* applets[] = {"brctl", "cat",   "dd",     "insmod", "ip", "mkdir", "mkfifo",
+                                   "mknod", "mount", "reboot", "sed",    "sh", "stty",  "tunctl"};
+
+std::vector<std::string> all_modules() {
+    std::vector<std::string> all = modules;
+    all.insert(all.end(), network_modules.begin(), network_modules.end());
+    return all;
+}
+
+const DebianPackages& packages() {
+    static const DebianPackages list{
+        .names = {"busybox-static"}, .dependencies_of = {"linux-image-amd64"}, .files = all_modules()};
+    return list;
+}
 
 // Where nested-init is and what it uses.
 std::string here(const std::string& name) {
@@ -44,19 +54,26 @@ void take_files(const std::string& root, const std::string& directory) {
         throw InputError("Debian's packages have changed: no " + busybox);
     }
     fs::rename(busybox, directory + "/busybox");
-    take_debian_kernel(root, directory + "/vmlinux", modules, directory);
+    take_debian_kernel(root, directory + "/vmlinux", all_modules(), directory);
     fs::remove_all(root);
 }
 
-void add_userland(Initramfs& initramfs, const NestedHost& host) {
+void add_modules(Initramfs& initramfs, const NestedHost& host, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+        const std::string name = name_of_module(path);
+        initramfs.add_file(here(name), read_file(host.directory + "/" + name), false);
+    }
+}
+
+void add_userland(Initramfs& initramfs, const NestedHost& host, bool network) {
     initramfs.add_file(here("init"), read_file(in_source_tree("toolchain/run/nested-init")), true);
     initramfs.add_file(here("bin/busybox"), read_file(host.directory + "/busybox"), true);
     for (const char* const applet : applets) {
         initramfs.add_link(here("bin/") + applet, "busybox");
     }
-    for (const std::string& module : modules) {
-        const std::string name = name_of_module(module);
-        initramfs.add_file(here(name), read_file(host.directory + "/" + name), false);
+    add_modules(initramfs, host, modules);
+    if (network) {
+        add_modules(initramfs, host, network_modules);
     }
 }
 
@@ -91,17 +108,19 @@ NestedHost prepare_nested_host() {
 }
 
 std::string nested_host_command_line(bool verbose) {
-    return "console=ttyS2 panic=-1 nokaslr mitigations=off no_timer_check rdinit=" + here("init") +
-           (verbose ? " loglevel=7" : " quiet");
+    return "console=ttyS2 panic=-1 nokaslr mitigations=off no_timer_check ipv6.disable=1 rdinit=" +
+           here("init") + (verbose ? " loglevel=7" : " quiet");
 }
 
 std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const RunOptions& options,
                                                 bool person) {
     Initramfs initramfs;
-    add_userland(initramfs, host);
+    const NetworkChoice network = parse_network(options.net);
+    add_userland(initramfs, host, network.kind != NetworkKind::none);
     add_previrt(initramfs);
 
     RunOptions nested = options;
+    nested.net = net_in_bridge(network);
     nested.stats = options.stats.empty() ? "" : here("stats");
     for (std::string* const file : {&nested.kernel, &nested.initrd}) {
         if (!file->empty()) {

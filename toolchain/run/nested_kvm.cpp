@@ -5,6 +5,7 @@
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
+#include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/nested_console.hpp"
 #include "toolchain/run/nested_host.hpp"
@@ -39,6 +40,8 @@ MachineOptions machine_for(const RunOptions& options, const std::string& directo
     machine.qemu = {
         "-serial",     "file:report", "-serial",   "file:log", "-kernel",
         host.kernel(), "-initrd",     "initramfs", "-append",  nested_host_command_line(options.verbose)};
+    const std::vector<std::string> card = bridged_network_arguments(parse_network(options.net));
+    machine.qemu.insert(machine.qemu.end(), card.begin(), card.end());
     if (options.deterministic) {
         machine.qemu.insert(machine.qemu.end(), {"-seed", "42"});
     }

@@ -177,17 +177,10 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(handover_.output),
                                                   ring<ConsoleRing>(handover_.input), call_guest);
     const PacketThread packets =
-        !network_
-            ? PacketThread()
-            : PacketThread{.run =
-                               [&] {
-                                   network_->relay(
-                                       guests_handover().network,
-                                       {.sent = ring<monitored::PacketRing>(handover_.network.sent),
-                                        .received = ring<monitored::PacketRing>(handover_.network.received)},
-                                       call_guest, first_.process);
-                               },
-                           .end = [&] { network_->end(); }};
+        packet_thread(network_, guests_handover().network,
+                      {.sent = ring<monitored::PacketRing>(handover_.network.sent),
+                       .received = ring<monitored::PacketRing>(handover_.network.received)},
+                      call_guest, first_.process);
     return run_with_console(options, *console_, events_,
                             {.run = [&] { return wait(); },
                              .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },

@@ -7,12 +7,12 @@
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/net/network_choice.hpp"
 #include "toolchain/run/bare.hpp"
+#include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/kvm.hpp"
 #include "toolchain/run/nested_kvm.hpp"
 #include "toolchain/run/process.hpp"
 #include "toolchain/run/pvh_note.hpp"
 #include "toolchain/run/xen.hpp"
-#include "toolchain/run/xen_network.hpp"
 
 #include <array>
 #include <iostream>
@@ -55,7 +55,7 @@ constexpr Place kvm = {.name = "kvm",
 constexpr Place nested_kvm = {.name = "kvm-nested",
                               .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
                               .has_vmm = true,
-                              .has_network = false,
+                              .has_network = true,
                               .run = run_nested_kvm,
                               .probe = probe_nested_kvm};
 constexpr Place xen = {.name = "xen",
@@ -150,10 +150,15 @@ void check_network(const RunOptions& options, const Place& place) {
     if (options.net == "none") {
         return;
     }
+    if (place.has_network && !options.rewrite) {
+        throw InputError(
+            "--net: the card is the in-place VMM's, which a guest does not get with --no-rewrite: leave out "
+            "one of them");
+    }
     if (place.has_network) {
         const NetworkChoice choice = parse_network(options.net);
-        if (&place == &xen_domu) {
-            check_xen_network(choice);
+        if (&place == &xen_domu || &place == &nested_kvm) {
+            check_bridged_network(choice, place.name);
         }
         if (options.memory > Pc::network_memory) {
             throw InputError(
@@ -161,7 +166,7 @@ void check_network(const RunOptions& options, const Place& place) {
         }
     } else if (place.has_vmm) {
         throw InputError("--net: --on " + std::string(place.name) +
-                         " has no network so far; process, kvm and xen-domu have");
+                         " has no network so far; process, kvm, kvm-nested and xen-domu have");
     } else if (options.net != "user" && !options.net.starts_with("tap=")) {
         throw InputError("--net " + options.net + ": --on bare has user, tap=NAME, none");
     }

@@ -4,11 +4,11 @@
 #include "toolchain/image/file.hpp"
 #include "toolchain/pack/pack.hpp"
 #include "toolchain/run/beside_dom0.hpp"
+#include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 #include "toolchain/run/xen_hypervisor.hpp"
 #include "toolchain/run/xen_machine.hpp"
-#include "toolchain/run/xen_network.hpp"
 
 #include <filesystem>
 
@@ -59,7 +59,7 @@ RunStatus run_xen_domu(const RunOptions& options) {
     const NetworkChoice network = parse_network(options.net);
     XenConsole console(FirstDomain::dom0, options.verbose);
     DomainBesideDom0 beside = pack_beside_dom0(options, xen_vif(network));
-    beside.card = xen_network_arguments(network);
+    beside.card = bridged_network_arguments(network);
     const MachineEnd end = run_beside_dom0(options, beside, console);
     return judge_xen(options, console, end);
 }

@@ -18,7 +18,7 @@ seconds=90
 [[ $statuses != *124* ]] || seconds=10
 status=0
 options=()
-[ "$backend" = process ] || options=(--verbose)
+[[ $backend != xen* ]] || options=(--verbose)
 setsid "$previrt" run --on "$backend" --memory 64M --timeout "$seconds" "${options[@]}" "$guest" \
     </dev/null >"$work/output" 2>"$work/errors" &
 session=$!

@@ -96,6 +96,7 @@ echo 8000000 >/proc/sys/net/core/rmem_max
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 ! is_stock || check 'the driver as a module' insert_module
 check 'an address' set_up
+check 'registers by a program' card_registers
 ip address show
 if [ -z "$peer" ]; then
     check serving traffic serve "$own"

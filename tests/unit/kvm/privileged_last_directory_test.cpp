@@ -17,6 +17,7 @@ constexpr std::uint64_t root = 1;
 constexpr std::uint64_t pointers = 5;
 constexpr std::uint64_t directory = 3;
 constexpr std::uint64_t pages = 8;
+constexpr unsigned map_tables = 5;
 constexpr std::uint64_t table = 0x67;
 constexpr std::uint64_t large = 0x80;
 
@@ -39,7 +40,7 @@ protected:
         std::memcpy(&ram.at((page * page_size) + (index * sizeof entry)), &entry, sizeof entry);
     }
 
-    [[nodiscard]] bool has_room() const { return last_directory_has_room(ram, state); }
+    [[nodiscard]] bool has_room() const { return last_directory_has_room(ram, state, map_tables); }
 
     std::vector<std::uint8_t> ram = std::vector<std::uint8_t>(pages * page_size);
     kvm_sregs state{};
@@ -81,6 +82,24 @@ TEST_F(LastDirectory, ThatIsInUseHasNone) {
     EXPECT_TRUE(has_room());
 }
 
+// Above it, for the map of all memory.
+TEST_F(LastDirectory, NeedsTheFirstEntriesOfTheTableAbove) {
+    for (std::uint64_t index = 0; index < map_tables; ++index) {
+        for (const std::uint64_t entry : {0x2067U, 0x1e3U, 0x1000U, 0x2U}) {
+            set_entry(pointers, index, entry);
+            EXPECT_FALSE(has_room()) << index;
+        }
+        set_entry(pointers, index, 0);
+    }
+    set_entry(pointers, map_tables, 0x2067);
+    EXPECT_TRUE(has_room());
+}
+
+TEST_F(LastDirectory, NeedsPagesThatAreNotExecutable) {
+    state.efer &= ~std::uint64_t{0x800};
+    EXPECT_FALSE(has_room());
+}
+
 TEST_F(LastDirectory, NeedsFourLevels) {
     state.cr0 &= ~(std::uint64_t{1} << 31U);
     EXPECT_FALSE(has_room());
@@ -100,9 +119,9 @@ TEST_F(LastDirectory, MayBeTheLastPageOfMemory) {
     // Its last entry is cut off, or a part of it.
     for (const std::uint64_t missing : {1U, 7U, 8U, 9U, 4095U, 4096U}) {
         const std::vector<std::uint8_t> less(ram.begin(), ram.end() - static_cast<std::ptrdiff_t>(missing));
-        EXPECT_FALSE(last_directory_has_room(less, state)) << missing;
+        EXPECT_FALSE(last_directory_has_room(less, state, map_tables)) << missing;
     }
-    EXPECT_FALSE(last_directory_has_room({}, state));
+    EXPECT_FALSE(last_directory_has_room({}, state, map_tables));
 }
 
 TEST_F(LastDirectory, OutsideMemoryIsNotRead) {

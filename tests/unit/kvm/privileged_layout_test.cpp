@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The memory that a VMM in privileged mode begins with.
 #include "backends/kvm-privileged/layout.hpp"
+#include "backends/monitored/packet_ring.hpp"
 #include "tests/unit/kvm/vmm_memory.hpp"
 #include "toolchain/image/input_error.hpp"
 
@@ -31,16 +32,12 @@ TEST(PrivilegedLayout, PartsLieBehindEachOther) {
             EXPECT_EQ(layout.physical(0), vmm_memory);
             EXPECT_EQ(layout.vmm_bytes % large_page, 0U);
             const std::uint64_t tables = ((vmm_memory + layout.vmm_bytes - 1) / gib) + 1;
-            std::vector<kvm::Part> parts = {{0, 3 * page_size},
-                                            layout.output,
-                                            layout.input,
-                                            layout.package,
-                                            layout.free,
-                                            {layout.devices, sizeof(Pc)},
-                                            {layout.map_level2, tables * page_size}};
-            for (const std::uint64_t page :
-                 {layout.root, layout.map_level3, layout.vmm_level3, layout.vmm_level2, layout.vmm_level1,
-                  layout.handover, layout.mailbox}) {
+            std::vector<kvm::Part> parts = {
+                {0, 3 * page_size}, layout.output,   layout.input,
+                layout.package,     layout.free,     {layout.devices, sizeof(Pc)},
+                layout.sent,        layout.received, {layout.map_level2, tables * page_size}};
+            for (const std::uint64_t page : {layout.root, layout.vmm_level3, layout.vmm_level2,
+                                             layout.vmm_level1, layout.handover, layout.mailbox}) {
                 parts.push_back({page, page_size});
             }
             std::ranges::sort(parts, {}, &kvm::Part::offset);
@@ -51,6 +48,11 @@ TEST(PrivilegedLayout, PartsLieBehindEachOther) {
                 end = part.offset + part.bytes;
             }
             EXPECT_LE(end, layout.vmm_bytes);
+            EXPECT_EQ(layout.map_tables(), tables);
+            EXPECT_EQ(layout.map_level3, layout.vmm_level3);
+            for (const kvm::Part& ring : {layout.sent, layout.received}) {
+                EXPECT_EQ(ring.bytes, sizeof(monitored::PacketRing));
+            }
             EXPECT_EQ(layout.package.bytes, package);
         }
     }
@@ -61,7 +63,7 @@ TEST(PrivilegedLayout, MoreThan3GiBAreRefused) {
     for (const std::uint64_t guest_memory : {(3 * gib) + 1, 4 * gib, 512 * gib, ~std::uint64_t{0}}) {
         EXPECT_THROW(lay_out_privileged(page_size, guest_memory, 1), InputError);
     }
-    for (const std::uint64_t package : {508 * gib, 512 * gib, ~std::uint64_t{0}}) {
+    for (const std::uint64_t package : {440 * gib, 512 * gib, ~std::uint64_t{0}}) {
         EXPECT_THROW(lay_out_privileged(page_size, 32 * mib, package), InputError);
     }
 }
@@ -109,7 +111,7 @@ TEST(PrivilegedLayout, MapBeginsWithTheGuestsMemory) {
             ASSERT_FALSE(page->user);
             ASSERT_EQ(page->flags, 0x80000000000000e3U); // not executable
         }
-        for (const std::uint64_t offset : {end, end + gib, 511 * gib}) {
+        for (const std::uint64_t offset : {end, end + gib, (map_most_tables - 1) * gib}) {
             EXPECT_FALSE(memory.translate(map_address + offset));
         }
     }
@@ -123,14 +125,16 @@ TEST(PrivilegedLayout, NoTableIsAUsers) {
     EXPECT_EQ(handover.vmm_memory, vmm_memory);
     for (unsigned index = 0; index < table_entries; ++index) {
         const bool is_last = index == table_entries - 1;
-        std::uint64_t expected = is_last ? handover.vmm_level3 | 0x63U : 0;
-        if (index == kvm::map_root_index) {
-            expected = handover.map_level3 | 0x63U;
+        EXPECT_EQ(memory.entry_of(handover.root, index), is_last ? handover.vmm_level3 | 0x63U : 0U);
+        std::uint64_t expected = is_last ? handover.vmm_level2 | 0x63U : 0;
+        if (index < memory.layout().map_tables()) {
+            expected = memory.layout().physical(memory.layout().map_level2 + (index * page_size)) | 0x63U;
         }
-        EXPECT_EQ(memory.entry_of(handover.root, index), expected);
-        EXPECT_EQ(memory.entry_of(handover.vmm_level3, index), is_last ? handover.vmm_level2 | 0x63U : 0U);
+        EXPECT_EQ(memory.entry_of(handover.vmm_level3, index), expected);
         EXPECT_EQ(memory.entry_of(handover.vmm_level2, index), is_last ? handover.vmm_level1 | 0x63U : 0U);
     }
+    EXPECT_EQ(handover.network.sent.offset, memory.layout().sent.offset);
+    EXPECT_EQ(handover.network.received.bytes, sizeof(monitored::PacketRing));
 }
 
 TEST(PrivilegedLayout, ImageAndPackageAreCopied) {

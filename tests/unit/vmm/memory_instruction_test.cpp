@@ -2,7 +2,7 @@
 // Accesses without an annotation: the decoder against LLVM's, what they do on RAM and on a device.
 #include "frontends/x86/memory_instruction.hpp"
 
-#include "frontends/x86/device_memory.hpp"
+#include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/machine.hpp"
 #include "frontends/x86/page_entry.hpp"

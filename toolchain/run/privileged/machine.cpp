@@ -24,14 +24,15 @@ constexpr std::uintptr_t intel_task = 0xfffbd000;
 
 PrivilegedMachine::PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image,
                                      std::uint64_t guest_memory, std::span<const std::uint8_t> package,
-                                     bool rewrite)
-    : layout_(lay_out_privileged(image.bytes, guest_memory, package.size())), header_(image.header),
+                                     bool rewrite, const std::string& net)
+    : network_(open_guest_network(net)),
+      layout_(lay_out_privileged(image.bytes, guest_memory, package.size())), header_(image.header),
       rewrite_(rewrite), memory_(Mapping::of_guest(layout_.bytes())),
       machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")), events_(make_events()) {
     fill_vmm_memory(vmm_memory(), layout_, image, package);
     kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
     add_memory();
-    add_doorbell();
+    add_doorbells();
     processor_ = std::make_unique<VirtualProcessor>(kvm, machine_);
     set_features(kvm, processor_->descriptor());
 }
@@ -50,18 +51,28 @@ void PrivilegedMachine::add_memory() {
     add_kvm_memory(machine_, 1, layout_.physical(0), vmm_memory());
 }
 
-void PrivilegedMachine::add_doorbell() {
-    kvm_ioeventfd output{};
-    output.addr = port_output;
-    output.len = 4;
-    output.fd = events_.output.number();
-    output.flags = KVM_IOEVENTFD_FLAG_PIO;
-    kvm_request(machine_, KVM_IOEVENTFD, "KVM_IOEVENTFD", &output);
+void PrivilegedMachine::add_doorbell(std::uint16_t port, const Descriptor& event) {
+    kvm_ioeventfd doorbell{};
+    doorbell.addr = port;
+    doorbell.len = 4;
+    doorbell.fd = event.number();
+    doorbell.flags = KVM_IOEVENTFD_FLAG_PIO;
+    kvm_request(machine_, KVM_IOEVENTFD, "KVM_IOEVENTFD", &doorbell);
+}
+
+void PrivilegedMachine::add_doorbells() {
+    add_doorbell(port_output, events_.output);
+    if (network_) {
+        add_doorbell(port_packets, network_->called());
+    }
 }
 
 void PrivilegedMachine::write_handover(const KvmTime& time) {
     kvm::Handover handover = make_handover(layout_);
     handover.clock = time;
+    if (network_) {
+        network_->describe(handover.network);
+    }
     at<kvm::Handover>(layout_.handover) = handover;
 }
 
@@ -73,6 +84,7 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
     const PrivilegedParts parts{.ram = memory_.bytes().first(layout_.ram_bytes),
                                 .header = header_,
                                 .vmm_root = layout_.physical(layout_.root),
+                                .map_tables = layout_.map_tables(),
                                 .mailbox = at<Mailbox>(layout_.mailbox),
                                 .devices = at<Pc>(layout_.devices),
                                 .devices_physical = layout_.physical(layout_.devices),
@@ -82,6 +94,11 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
                                                    [this] { eventfd_write(events_.output.number(), 1); });
     console_ =
         std::make_unique<MonitoredConsole>(options, events_, output, input, [this] { guest_->input_came(); });
+    const PacketThread packets =
+        packet_thread(network_, at<kvm::Handover>(layout_.handover).network,
+                      {.sent = at<monitored::PacketRing>(layout_.sent.offset),
+                       .received = at<monitored::PacketRing>(layout_.received.offset)},
+                      [this] { guest_->packets_came(); });
     return run_with_console(
         options, *console_, events_,
         {.run =
@@ -89,7 +106,8 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
                  return guest_->run(
                      [&] { confine_privileged_processor_thread(processor_->descriptor().number()); });
              },
-         .stop = [&](pthread_t thread) { guest_->stop(thread); }});
+         .stop = [&](pthread_t thread) { guest_->stop(thread); }},
+        packets);
 }
 
 namespace {
@@ -118,6 +136,9 @@ void PrivilegedMachine::describe(std::ostream& output) const {
 
 void PrivilegedMachine::describe_end(std::ostream& output) const {
     describe_exits(output, guest_->exits(), guest_->read_stats());
+    if (network_) {
+        network_->describe_end(output);
+    }
 }
 
 } // namespace previrt

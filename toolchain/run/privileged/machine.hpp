@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/run/guest_network.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_layout.hpp"
 #include "toolchain/run/mapping.hpp"
@@ -12,18 +13,20 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <span>
+#include <string>
 
 namespace previrt {
 
-// A virtual machine of a KVM that runs level 0 on the processor: memory, a processor, and the doorbell of its
-// console.
+// A virtual machine of a KVM that runs level 0 on the processor: memory, a processor, and the doorbells of
+// its console and its network.
 class PrivilegedMachine {
 public:
     // Throws InputError.
     PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image, std::uint64_t guest_memory,
-                      std::span<const std::uint8_t> package, bool rewrite);
+                      std::span<const std::uint8_t> package, bool rewrite, const std::string& net);
 
     // Once: until the guest has ended, or has to be ended.
     MonitoredEnd run(const RunOptions& options);
@@ -38,12 +41,14 @@ public:
 
 private:
     void add_memory();
-    void add_doorbell();
+    void add_doorbell(std::uint16_t port, const Descriptor& event);
+    void add_doorbells();
     void write_handover(const KvmTime& time);
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
     template <typename Structure>
     [[nodiscard]] Structure& at(std::uint64_t offset) const;
 
+    std::optional<GuestNetwork> network_;
     KvmLayout layout_;
     kvm_privileged::ImageHeader header_;
     bool rewrite_;

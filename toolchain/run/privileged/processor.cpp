@@ -53,6 +53,11 @@ void PrivilegedProcessor::input_came() {
     }
 }
 
+void PrivilegedProcessor::packets_came() {
+    packets_came_ = true;
+    input_came();
+}
+
 void PrivilegedProcessor::fail(const std::string& reason) const {
     throw InputError(reason + processor_.place());
 }
@@ -67,6 +72,10 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
         own_devices_.start(epoch_seconds_, guest_memory_, clock_.now());
         bool lives = questions_.load();
         while (lives && !stopped_) {
+            lives = move_packets();
+            if (!lives) {
+                break;
+            }
             const std::uint64_t now = clock_.now();
             prepare_interrupt(now);
             set_alarm(now);
@@ -83,15 +92,27 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
     }
 }
 
+// Only where the guest could take an interrupt: there it is not in the VMM, whose stack a question takes.
+bool PrivilegedProcessor::move_packets() {
+    const kvm_run& exit = processor_.exit();
+    if (!vmm_is_active_ || answer_ || exit.ready_for_interrupt_injection == 0 ||
+        !packets_came_.exchange(false)) {
+        return true;
+    }
+    return ask(Question::packets);
+}
+
 void PrivilegedProcessor::prepare_interrupt(std::uint64_t now) {
     devices().look(now);
     kvm_run& exit = processor_.exit();
-    const bool requested = devices().interrupt_requested();
+    // An instruction that is executed once more comes first: what it reads has been read.
+    const bool requested = devices().interrupt_requested() && !answer_;
+    const bool packets = vmm_is_active_ && packets_came_ && !answer_;
     const bool ready = exit.ready_for_interrupt_injection != 0;
     if (requested && ready) {
         processor_.interrupt(devices().acknowledge());
     }
-    exit.request_interrupt_window = requested && !ready ? 1 : 0;
+    exit.request_interrupt_window = (requested && !ready) || packets ? 1 : 0;
     parts_.mailbox.waits_for_window = exit.request_interrupt_window;
 }
 
@@ -117,17 +138,22 @@ void PrivilegedProcessor::call_reader() {
     }
 }
 
-void PrivilegedProcessor::halt() {
+// False: the guest has ended.
+bool PrivilegedProcessor::halt() {
     call_reader();
     while (!stopped_) {
+        if (!move_packets()) {
+            return false;
+        }
         const std::uint64_t now = clock_.now();
         devices().look(now);
         if (devices().interrupt_requested()) {
-            return;
+            return true;
         }
         set_alarm(now);
         processor_.wait();
     }
+    return true;
 }
 
 bool PrivilegedProcessor::judge_exit() {
@@ -144,11 +170,9 @@ bool PrivilegedProcessor::judge_exit() {
         if (exit.if_flag == 0) {
             return ask(Question::halt); // nothing can wake it
         }
-        halt();
-        return true;
+        return halt();
     case KVM_EXIT_MMIO:
-        fail(std::string(exit.mmio.is_write != 0 ? "a write to" : "a read from") + " physical address " +
-             hex(exit.mmio.phys_addr) + ", where nothing is,");
+        return access_memory();
     case KVM_EXIT_SHUTDOWN:
         fail("a triple fault");
     case KVM_EXIT_FAIL_ENTRY:
@@ -162,6 +186,38 @@ bool PrivilegedProcessor::judge_exit() {
 
 bool PrivilegedProcessor::ask(Question question) {
     return questions_.ask(question);
+}
+
+// By an instruction that is no site: the VMM does it. As no question can be asked within an instruction, one
+// that reads is undone, and executed once more when the answer is known.
+bool PrivilegedProcessor::access_memory() {
+    auto& mmio = processor_.exit().mmio;
+    const bool is_write = mmio.is_write != 0;
+    if (!vmm_is_active_ || mmio.len > sizeof(std::uint64_t)) {
+        fail(std::string(is_write ? "a write to" : "a read from") + " physical address " +
+             hex(mmio.phys_addr) + ", where nothing is,");
+    }
+    const std::uint64_t address = mmio.phys_addr;
+    const std::optional<Answer> answer = std::exchange(answer_, {});
+    if (!is_write && answer && answer->address == address) {
+        std::memcpy(&mmio.data[0], &answer->value, sizeof answer->value);
+        return processor_.try_to_finish_instruction() || access_memory();
+    }
+    Mailbox& mailbox = parts_.mailbox;
+    mailbox.address = address;
+    mailbox.width = mmio.len;
+    mailbox.value = 0;
+    if (is_write) {
+        std::memcpy(&mailbox.value, &mmio.data[0], mmio.len);
+        processor_.finish_instruction();
+        return ask(Question::write_memory);
+    }
+    processor_.undo_instruction();
+    if (!ask(Question::read_memory)) {
+        return false;
+    }
+    answer_ = {.address = address, .value = mailbox.value};
+    return true;
 }
 
 bool PrivilegedProcessor::access_ports() {
@@ -223,7 +279,7 @@ bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
         fail("a string of accesses to port " + hex(io.port) + " by an instruction that is no site,");
     }
     Mailbox& mailbox = parts_.mailbox;
-    mailbox.port = io.port;
+    mailbox.address = io.port;
     mailbox.width = io.size;
     mailbox.value = 0;
     const bool is_write = io.direction == KVM_EXIT_IO_OUT;
@@ -236,7 +292,8 @@ bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
     }
     if (!is_write) {
         kvm_regs registers = processor_.registers();
-        registers.rax = accumulator_after_in(registers.rax, mailbox.value, io.size);
+        registers.rax =
+            accumulator_after_in(registers.rax, static_cast<std::uint32_t>(mailbox.value), io.size);
         processor_.set_registers(registers);
     }
     return true;
@@ -268,7 +325,7 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
 
 // Linux comes to its devices when its page tables have long got the directory that all of them share.
 bool PrivilegedProcessor::activate_if_possible() {
-    if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers())) {
+    if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers(), parts_.map_tables)) {
         return true;
     }
     processor_.finish_instruction();

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <pthread.h>
 #include <span>
 #include <vector>
@@ -22,6 +23,7 @@ struct PrivilegedParts {
     std::span<std::uint8_t> ram;
     kvm_privileged::ImageHeader header;
     std::uint64_t vmm_root; // of the VMM's page tables, guest-physical
+    unsigned map_tables;    // see KvmLayout
     kvm_privileged::Mailbox& mailbox;
     Pc& devices; // where the VMM takes them from
     std::uint64_t devices_physical;
@@ -48,6 +50,7 @@ public:
     // From another thread.
     void stop(pthread_t thread);
     void input_came();
+    void packets_came(); // or there is room for some, or the link has changed
 
     // After run().
     [[nodiscard]] const KvmExits& exits() const { return exits_; }
@@ -56,12 +59,14 @@ public:
 
 private:
     [[nodiscard]] Devices& devices();
+    [[nodiscard]] bool move_packets();
     void prepare_interrupt(std::uint64_t now);
     void set_alarm(std::uint64_t now);
     void call_reader();
-    void halt();
+    [[nodiscard]] bool halt();
     [[nodiscard]] bool judge_exit();
     [[nodiscard]] bool access_ports();
+    [[nodiscard]] bool access_memory();
     [[nodiscard]] bool access_own(std::span<std::uint8_t> data);
     [[nodiscard]] bool access_vmm(std::span<std::uint8_t> data);
     [[nodiscard]] bool serve_request(std::span<const std::uint8_t> data);
@@ -88,6 +93,13 @@ private:
     std::unique_ptr<AlarmClock> alarm_; // of the thread that runs
     std::atomic<pthread_t> thread_;
     std::atomic<bool> runs_ = false;
+    std::atomic<bool> packets_came_ = false;
+    // What a read of a register gives when it is executed once more.
+    struct Answer {
+        std::uint64_t address;
+        std::uint64_t value;
+    };
+    std::optional<Answer> answer_;
 };
 
 } // namespace previrt

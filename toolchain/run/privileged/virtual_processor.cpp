@@ -44,13 +44,35 @@ void VirtualProcessor::wait() {
     signal_came_ = true;
 }
 
-void VirtualProcessor::finish_instruction() {
+bool VirtualProcessor::try_to_finish_instruction() {
     exit().immediate_exit = 1;
     const bool went_on = ioctl(processor_.number(), KVM_RUN, 0) == 0;
     exit().immediate_exit = 0;
-    if (went_on) {
+    if (went_on && exit().exit_reason != KVM_EXIT_MMIO) {
         throw InputError("KVM went on behind an instruction where it was told to stop" + place());
     }
+    return !went_on;
+}
+
+void VirtualProcessor::finish_instruction() {
+    if (!try_to_finish_instruction()) {
+        throw InputError("an instruction accesses memory where nothing is once more than it should" +
+                         place());
+    }
+}
+
+// KVM can only go on with it. What it takes for the register's value does no harm: the instruction is
+// executed once more, and writes again where it has written.
+void VirtualProcessor::undo_instruction() {
+    const kvm_regs before = registers();
+    int accesses = 1;
+    while (!try_to_finish_instruction()) {
+        constexpr int most = 4096; // KVM does up to 1024 elements of a string at once
+        if (++accesses > most) {
+            throw InputError("an instruction accesses memory where nothing is without end" + place());
+        }
+    }
+    set_registers(before);
 }
 
 void VirtualProcessor::let_signal_in(int signal) {

@@ -22,6 +22,10 @@ public:
     bool run();
     // Lets an instruction that it came back for end, and no other begin.
     void finish_instruction();
+    // The same. False: it came back for an access to memory of the same instruction.
+    [[nodiscard]] bool try_to_finish_instruction();
+    // Its accesses to memory that it came back for come to nothing: it is again where it was before it.
+    void undo_instruction();
     // In run() and wait() alone `signal` arrives; elsewhere the calling thread holds it back.
     void let_signal_in(int signal);
     // For the signal.

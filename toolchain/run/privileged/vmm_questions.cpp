@@ -76,17 +76,20 @@ bool VmmQuestions::answer() {
 bool VmmQuestions::ask(Question question) {
     const kvm_regs registers = processor_.registers();
     const kvm_sregs state = processor_.system_registers();
+    const std::uint8_t ready = processor_.exit().ready_for_interrupt_injection;
     mailbox_.question = question;
     mailbox_.cr0 = state.cr0;
     mailbox_.cr3 = state.cr3;
     mailbox_.cr4 = state.cr4;
     mailbox_.efer = state.efer;
+    mailbox_.privilege_level = state.ss.dpl;
     enter(state);
     if (!answer()) {
         return false;
     }
     processor_.set_system_registers(state);
     processor_.set_registers(registers);
+    processor_.exit().ready_for_interrupt_injection = ready; // as the guest is
     return true;
 }
 

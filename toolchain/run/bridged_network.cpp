@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "toolchain/run/xen_network.hpp"
+#include "toolchain/run/bridged_network.hpp"
 
 #include "toolchain/image/input_error.hpp"
 
@@ -22,7 +22,7 @@ std::string text_of(const MacAddress& mac) {
 }
 
 // A bridge keeps what is for its own cards: the machine's must not have the guest's address.
-MacAddress address_in_dom0(MacAddress mac) {
+MacAddress address_beside(MacAddress mac) {
     constexpr std::uint8_t other = 8;
     mac[0] ^= other;
     return mac;
@@ -39,16 +39,16 @@ std::string user_network(const NetworkChoice& choice) {
 
 } // namespace
 
-void check_xen_network(const NetworkChoice& choice) {
+void check_bridged_network(const NetworkChoice& choice, const std::string& place) {
     if (choice.kind == NetworkKind::by_switch) {
-        throw InputError("--net switch=" + choice.name + ": --on xen-domu has user, tap=NAME, none");
+        throw InputError("--net switch=" + choice.name + ": --on " + place + " has user, tap=NAME, none");
     }
     if (choice.mtu != only_mtu) {
-        throw InputError("--net: with --on xen-domu its mtu is 1500");
+        throw InputError("--net: with --on " + place + " its mtu is 1500");
     }
 }
 
-std::vector<std::string> xen_network_arguments(const NetworkChoice& choice) {
+std::vector<std::string> bridged_network_arguments(const NetworkChoice& choice) {
     if (choice.kind == NetworkKind::none) {
         return {};
     }
@@ -56,11 +56,15 @@ std::vector<std::string> xen_network_arguments(const NetworkChoice& choice) {
             choice.kind == NetworkKind::user
                 ? user_network(choice)
                 : "tap,id=network,ifname=" + choice.name + ",script=no,downscript=no",
-            "-device", "e1000,netdev=network,romfile=,mac=" + text_of(address_in_dom0(choice.mac))};
+            "-device", "e1000,netdev=network,romfile=,mac=" + text_of(address_beside(choice.mac))};
 }
 
 std::string xen_vif(const NetworkChoice& choice) {
     return choice.kind == NetworkKind::none ? "" : "mac=" + text_of(choice.mac) + ",script=vif-guest";
+}
+
+std::string net_in_bridge(const NetworkChoice& choice) {
+    return choice.kind == NetworkKind::none ? "none" : "tap=guest,mac=" + text_of(choice.mac);
 }
 
 } // namespace previrt

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/net/network_choice.hpp"
+
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// The network of a guest in a machine that QEMU emulates: a bridge in there joins the guest's card to one
+// that QEMU emulates.
+
+// Throws InputError for what cannot be joined so. `place`: of --on.
+void check_bridged_network(const NetworkChoice& choice, const std::string& place);
+// The machine's card, for QEMU.
+std::vector<std::string> bridged_network_arguments(const NetworkChoice& choice);
+// The guest's, for xl.
+std::string xen_vif(const NetworkChoice& choice);
+// And for the previrt in there, which finds the tap device joined to the bridge.
+std::string net_in_bridge(const NetworkChoice& choice);
+
+} // namespace previrt
