@@ -66,6 +66,10 @@ void device_was_read() {
     }
 }
 
+void interrupt_controller_was_written() {
+    set_timer();
+}
+
 void flush_console() {
     char text[64];
     std::size_t length = 0;

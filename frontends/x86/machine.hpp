@@ -14,6 +14,8 @@ void take_events();
 std::uint8_t acknowledge_interrupt();
 // A device was read, by which time has passed for all of them.
 void device_was_read();
+// The same where one that only passes on the requests of others was written.
+void interrupt_controller_was_written();
 // What the UART has sent goes to the console.
 void flush_console();
 

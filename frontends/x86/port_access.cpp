@@ -56,7 +56,9 @@ void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
         stop_guest("a write to a port that is not modelled:", port);
     }
     timer_bus.written(port);
-    if (port != post_port) {
+    if (PicPair::decodes(port)) {
+        interrupt_controller_was_written(); // five times in each of Linux's handlers: the devices can wait
+    } else if (port != post_port) {
         take_events();
     }
 }
