@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint64_t holdoff_unit = 100'000;
 constexpr std::uint64_t fast_holdoff_unit = 4'000;
 
+constexpr std::uint32_t isr_sent = isr_txok | isr_txidle;
+
 } // namespace
 
 void Interrupts::reset() {
@@ -30,8 +32,21 @@ std::uint64_t Interrupts::holdoff_time() const {
     return (holdoff & ihr_holdoff) * (fast_timer ? fast_holdoff_unit : holdoff_unit);
 }
 
+// The shortest that one of the causes has.
+std::uint64_t Interrupts::pause() const {
+    const std::uint32_t causes = raw_status() & mask;
+    if ((causes & ~(isr_rxidle | isr_sent)) != 0) {
+        return least_pause;
+    }
+    const std::uint64_t of_idle = least_pause << doublings;
+    if ((causes & isr_rxidle) == 0) {
+        return sent_pause;
+    }
+    return (causes & isr_sent) == 0 ? of_idle : std::min(of_idle, sent_pause);
+}
+
 std::uint64_t Interrupts::opens_at() const {
-    return std::max(paused_until, held_until);
+    return std::max(read_at ? *read_at + pause() : 0, held_until);
 }
 
 // With IHCTL, the timer runs from the first cause on.
@@ -51,7 +66,7 @@ std::uint32_t Interrupts::read_status(std::uint64_t now) {
     const std::uint32_t value = raw_status();
     status = 0;
     doublings = value == isr_rxidle ? std::min(doublings + 1, most_doublings) : 0;
-    paused_until = now + (least_pause << doublings);
+    read_at = now;
     if ((holdoff & ihr_ihctl) == 0) {
         held_until = now + holdoff_time();
     }

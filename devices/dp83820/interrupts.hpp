@@ -9,18 +9,20 @@ namespace previrt::dp83820 {
 // ISR, IMR, IER and IHR, and when INTx follows from them.
 struct Interrupts {
     // Between the guest's reading of ISR and the next interrupt: without, Linux never gets out of an
-    // interrupt handler that enables a receiver whose ring is full. It is doubled by each that tells of that
-    // alone: a slow guest needs longer to come to the emptying of its ring.
+    // interrupt handler that enables a receiver whose ring is full. For interrupts of that alone it is
+    // doubled by each of them: a slow guest needs longer to come to the emptying of its ring.
     std::uint64_t least_pause = 20'000;
     static constexpr std::uint32_t most_doublings = 5;
+    // The same for interrupts that tell of nothing but that frames have gone: the guest only frees them.
+    std::uint64_t sent_pause = 100'000;
 
     std::uint32_t status = 0; // without HIBINT
     std::uint32_t mask = 0;
     bool enabled = false;
-    std::uint32_t holdoff = 0; // IHR
-    bool fast_timer = false;   // CFG.TMRTEST
-    std::uint64_t paused_until = 0;
-    std::uint32_t doublings = 0;  // of the pause
+    std::uint32_t holdoff = 0;            // IHR
+    bool fast_timer = false;              // CFG.TMRTEST
+    std::optional<std::uint64_t> read_at; // ISR
+    std::uint32_t doublings = 0;
     std::uint64_t held_until = 0; // by IHR
 
     void reset();
@@ -38,6 +40,7 @@ struct Interrupts {
 private:
     [[nodiscard]] std::uint32_t raw_status() const;
     [[nodiscard]] bool pending() const { return enabled && (raw_status() & mask) != 0; }
+    [[nodiscard]] std::uint64_t pause() const;
     [[nodiscard]] std::uint64_t opens_at() const;
     [[nodiscard]] std::uint64_t holdoff_time() const;
     void note_first(bool was_pending, std::uint64_t now);
