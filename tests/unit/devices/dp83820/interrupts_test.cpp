@@ -91,6 +91,34 @@ TEST_F(Line, IdleReceiversAloneProlongThePause) {
     EXPECT_EQ(next_event(), card.now + pause);
 }
 
+// What is more comes after the usual pause.
+TEST_F(Line, FramesThatHaveGoneWaitLonger) {
+    const std::uint64_t sent_pause = card.nic.interrupts.sent_pause;
+    ASSERT_GT(sent_pause, pause);
+    card.write(at::imr, isr_txok | isr_txidle | isr_swi);
+    card.write(at::ier, 1);
+    card.read(at::isr);
+    card.nic.interrupts.raise(isr_txok | isr_txidle, card.now);
+    EXPECT_EQ(next_event(), card.now + sent_pause);
+    card.now += pause;
+    EXPECT_FALSE(card.line());
+    software_interrupt();
+    EXPECT_TRUE(card.line());
+}
+
+TEST_F(Line, AProlongedPauseIsForIdleReceiversAlone) {
+    card.write(at::imr, isr_rxidle | isr_swi);
+    card.write(at::ier, 1);
+    for (unsigned i = 0; i < 3; ++i) {
+        card.nic.interrupts.raise(isr_rxidle, card.now);
+        EXPECT_EQ(card.read(at::isr), isr_rxidle);
+    }
+    card.nic.interrupts.raise(isr_rxidle, card.now);
+    EXPECT_EQ(next_event(), card.now + (8 * pause));
+    software_interrupt();
+    EXPECT_EQ(next_event(), card.now + pause);
+}
+
 TEST_F(Line, IhrHoldsOffAfterAReadOfIsr) {
     card.write(at::ihr, 3);
     EXPECT_EQ(card.read(at::ihr), 3U);
