@@ -152,13 +152,13 @@ std::optional<std::uint32_t> Pc::network_register(std::uint64_t address, unsigne
 
 std::optional<std::uint32_t> Pc::read_network(std::uint32_t offset, std::uint64_t now) {
     const std::optional<std::uint32_t> value = network.read(offset, network_function(), now);
-    pic.set_line(network_irq, network_line(now));
+    update_network_line(now);
     return value;
 }
 
 bool Pc::write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
     const bool is_modelled = network.write(offset, value, now);
-    pic.set_line(network_irq, network_line(now));
+    update_network_line(now);
     return is_modelled;
 }
 
@@ -321,7 +321,11 @@ void Pc::set_timer_line(bool level) {
 
 void Pc::update_lines() {
     pic.set_line(uart_irq, uart.line());
-    pic.set_line(network_irq, network_line(advanced_to));
+    update_network_line(advanced_to);
+}
+
+void Pc::update_network_line(std::uint64_t now) {
+    pic.set_line(network_irq, network_line(now));
 }
 
 std::optional<std::uint64_t> Pc::next_event() const {

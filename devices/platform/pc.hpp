@@ -66,6 +66,10 @@ struct Pc {
     // Registers in memory, by guest-physical address. nullopt, false: nothing is there, or not so.
     std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
     bool write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
+    // One of the network card's is there.
+    [[nodiscard]] bool has_network_register(std::uint64_t address) const {
+        return network_register(address, 4).has_value();
+    }
 
     // What the processor is asked for: by its local APIC, or by the 8259s as far as that passes them.
     [[nodiscard]] bool interrupt_requested() const;
@@ -78,6 +82,7 @@ struct Pc {
     [[nodiscard]] PicPair interrupts_after_input() const;
     // After the far side of a device has changed it.
     void update_lines();
+    void update_network_line(std::uint64_t now);
 
     // The first time after `advanced_to` at which an interrupt line that is not masked rises by itself. Any
     // write may change it.

@@ -27,6 +27,10 @@ bool Rtc::updating() const {
     return counting() && (ram[rtc::register_b] & rtc::set) == 0;
 }
 
+bool Rtc::may_interrupt() const {
+    return (ram[rtc::register_b] & interrupts) != 0;
+}
+
 bool Rtc::interrupting() const {
     return (ram[rtc::register_b] & ram[rtc::register_c] & interrupts) != 0;
 }
@@ -127,11 +131,17 @@ void Rtc::write(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
 }
 
 bool Rtc::line(std::uint64_t now) {
+    if (!may_interrupt()) { // what it counts can wait until somebody looks
+        return false;
+    }
     settle(now);
     return interrupting();
 }
 
 std::optional<std::uint64_t> Rtc::next_event(std::uint64_t now) const {
+    if (!may_interrupt()) {
+        return std::nullopt;
+    }
     Rtc ahead = *this;
     ahead.settle(now);
     if (!ahead.counting() || ahead.interrupting()) {

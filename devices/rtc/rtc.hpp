@@ -45,6 +45,7 @@ private:
     void store_date(std::uint64_t days);
     [[nodiscard]] bool counting() const;
     [[nodiscard]] bool updating() const;
+    [[nodiscard]] bool may_interrupt() const;
     [[nodiscard]] bool interrupting() const;
     [[nodiscard]] std::uint64_t period() const;
     [[nodiscard]] std::optional<std::uint64_t> next_periodic() const;

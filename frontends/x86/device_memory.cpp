@@ -27,6 +27,10 @@ void write_device(std::uint64_t physical, const void* from, std::size_t bytes) {
     if (!pc.write_memory(physical, static_cast<unsigned>(bytes), value, backend::now())) {
         stop_guest("an access outside RAM that no device claims, at", physical);
     }
+    if (pc.has_network_register(physical)) {
+        network_card_was_written();
+        return;
+    }
     follow_task_priority();
     if (physical != LocalApic::place + apic_end_of_interrupt) { // it changes nothing that time comes to
         take_events();

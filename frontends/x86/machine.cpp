@@ -47,7 +47,7 @@ void take_events() {
         timer_set_for.reset();
     }
     pc.advance(now);
-    move_packets();
+    move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {
         end_guest(end_rebooted);
@@ -67,6 +67,11 @@ void device_was_read() {
 }
 
 void interrupt_controller_was_written() {
+    set_timer();
+}
+
+void network_card_was_written() {
+    move_packets(backend::now());
     set_timer();
 }
 

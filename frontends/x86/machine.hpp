@@ -16,6 +16,8 @@ std::uint8_t acknowledge_interrupt();
 void device_was_read();
 // The same where one that only passes on the requests of others was written.
 void interrupt_controller_was_written();
+// Or the network card: nothing else has changed.
+void network_card_was_written();
 // What the UART has sent goes to the console.
 void flush_console();
 

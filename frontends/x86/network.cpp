@@ -80,18 +80,18 @@ void insert_network_card() {
     pc.insert_network_card(*address);
 }
 
-void move_packets() {
+void move_packets(std::uint64_t now) {
     if (!pc.has_network) {
         return;
     }
-    follow_link(pc.advanced_to);
+    follow_link(now);
     if (pc.network_masters_bus()) {
-        send_packets(pc.advanced_to);
-        receive_packets(pc.advanced_to);
+        send_packets(now);
+        receive_packets(now);
     } else {
         drop_received();
     }
-    pc.update_lines();
+    pc.update_network_line(now);
     backend::notify_packets();
 }
 
