@@ -128,11 +128,20 @@ bool transport_is_right(Frame frame, const Packet& packet, const Transport& tran
 
 std::uint16_t internet_sum(std::span<const std::uint8_t> bytes, std::uint64_t sum) {
     std::size_t done = 0;
-    for (; done + 8 <= bytes.size(); done += 8) {
+    const auto word_at = [&bytes](std::size_t offset) {
         std::uint64_t word = 0;
-        std::memcpy(&word, bytes.data() + done, sizeof(word));
-        sum += (word & 0xffff'ffffU) + (word >> 32U); // no carry is lost: frames are far below 2^31 words
+        std::memcpy(&word, bytes.data() + offset, sizeof(word));
+        return word;
+    };
+    unsigned __int128 wide = sum; // keeps all carries
+    for (; done + 32 <= bytes.size(); done += 32) {
+        wide += word_at(done);
+        wide += word_at(done + 8);
+        wide += word_at(done + 16);
+        wide += word_at(done + 24);
     }
+    const auto low = static_cast<std::uint64_t>(wide);
+    sum = (low & 0xffff'ffffU) + (low >> 32U) + static_cast<std::uint64_t>(wide >> 64U);
     for (; done + 2 <= bytes.size(); done += 2) {
         std::uint16_t word = 0;
         std::memcpy(&word, bytes.data() + done, sizeof(word));
