@@ -32,17 +32,9 @@ std::uint64_t Interrupts::holdoff_time() const {
     return (holdoff & ihr_holdoff) * (fast_timer ? fast_holdoff_unit : holdoff_unit);
 }
 
-// The shortest that one of the causes has.
 std::uint64_t Interrupts::pause() const {
     const std::uint32_t causes = raw_status() & mask;
-    if ((causes & ~(isr_rxidle | isr_sent)) != 0) {
-        return least_pause;
-    }
-    const std::uint64_t of_idle = least_pause << doublings;
-    if ((causes & isr_rxidle) == 0) {
-        return sent_pause;
-    }
-    return (causes & isr_sent) == 0 ? of_idle : std::min(of_idle, sent_pause);
+    return (causes & ~isr_sent) == 0 ? sent_pause : least_pause << doublings;
 }
 
 std::uint64_t Interrupts::opens_at() const {

@@ -9,8 +9,8 @@ namespace previrt::dp83820 {
 // ISR, IMR, IER and IHR, and when INTx follows from them.
 struct Interrupts {
     // Between the guest's reading of ISR and the next interrupt: without, Linux never gets out of an
-    // interrupt handler that enables a receiver whose ring is full. For interrupts of that alone it is
-    // doubled by each of them: a slow guest needs longer to come to the emptying of its ring.
+    // interrupt handler that enables a receiver whose ring is full. It is doubled by each that tells of that
+    // alone: a slow guest needs longer to come to the emptying of its ring.
     std::uint64_t least_pause = 20'000;
     static constexpr std::uint32_t most_doublings = 5;
     // The same for interrupts that tell of nothing but that frames have gone: the guest only frees them.

@@ -106,19 +106,6 @@ TEST_F(Line, FramesThatHaveGoneWaitLonger) {
     EXPECT_TRUE(card.line());
 }
 
-TEST_F(Line, AProlongedPauseIsForIdleReceiversAlone) {
-    card.write(at::imr, isr_rxidle | isr_swi);
-    card.write(at::ier, 1);
-    for (unsigned i = 0; i < 3; ++i) {
-        card.nic.interrupts.raise(isr_rxidle, card.now);
-        EXPECT_EQ(card.read(at::isr), isr_rxidle);
-    }
-    card.nic.interrupts.raise(isr_rxidle, card.now);
-    EXPECT_EQ(next_event(), card.now + (8 * pause));
-    software_interrupt();
-    EXPECT_EQ(next_event(), card.now + pause);
-}
-
 TEST_F(Line, IhrHoldsOffAfterAReadOfIsr) {
     card.write(at::ihr, 3);
     EXPECT_EQ(card.read(at::ihr), 3U);
