@@ -10,15 +10,16 @@
 #include <stdio.h>
 
 int main(void) {
-    xencall_handle *const xen = xencall_open(NULL, 0);
-    struct xen_domctl *const request = xen == NULL ? NULL : xencall_alloc_buffer(xen, sizeof *request);
+    xencall_handle* const xen = xencall_open(NULL, 0);
+    struct xen_domctl* const request = xen == NULL ? NULL : xencall_alloc_buffer(xen, sizeof *request);
     if (request == NULL) {
         return 2;
     }
     printf("domain-times");
     for (domid_t next = 0;; next = (domid_t)(request->domain + 1)) {
-        *request = (struct xen_domctl){
-            .cmd = XEN_DOMCTL_getdomaininfo, .interface_version = XEN_DOMCTL_INTERFACE_VERSION, .domain = next};
+        *request = (struct xen_domctl){.cmd = XEN_DOMCTL_getdomaininfo,
+                                       .interface_version = XEN_DOMCTL_INTERFACE_VERSION,
+                                       .domain = next};
         /* Of the first domain from this number on. */
         if (xencall1(xen, __HYPERVISOR_domctl, (uintptr_t)request) != 0) {
             break;

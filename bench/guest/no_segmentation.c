@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
     struct ethtool_value off = {.cmd = ETHTOOL_STSO, .data = 0};
-    struct ifreq request = {.ifr_data = (char *)&off};
+    struct ifreq request = {.ifr_data = (char*)&off};
     if (count != 2 || strlen(arguments[1]) >= sizeof request.ifr_name) {
         fputs("usage: no-segmentation DEVICE\n", stderr);
         return 2;
