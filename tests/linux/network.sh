@@ -55,10 +55,10 @@ if [ "$how" = user ]; then
     start "$work/peer" "$traffic" serve "127.0.0.1:$port"
     net=user command_line="peer=10.0.2.2:$port"
 elif [ "$how" = tap ]; then
-    ip link set lo up
-    ip tuntap add guest mode tap
-    ip link set guest mtu 6000 up
-    ip address add 10.9.0.1/24 dev guest
+    busybox ip link set lo up
+    busybox tunctl -t guest
+    busybox ip link set guest mtu 6000 up
+    busybox ip address add 10.9.0.1/24 dev guest
     start "$work/peer" "$traffic" serve 10.9.0.1
     net=tap=guest command_line="own=10.9.0.2 peer=10.9.0.1 mac=52:54:00:83:82:02 mtu=6000"
 else
