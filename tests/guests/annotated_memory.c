@@ -7,6 +7,7 @@
  * Left out: accesses to addresses that neither RAM nor a device claims, which each machine answers as it
  * likes.
  */
+#include "harness/annotated_ram.h"
 #include "harness/check.h"
 #include "harness/descriptors.h"
 #include "harness/exceptions.h"
@@ -18,21 +19,6 @@
 static const uintptr_t area = 0x50000000;
 static const uintptr_t last_directory = 0xffffffffffe00000;
 static uint64_t ram[2 * page_size / sizeof(uint64_t)] __attribute__((aligned(4096)));
-
-/* Any annotated access of this width and value. */
-#define CHECK_RAM(bits, value)                                                                               \
-    ram[0] = UINT64_MAX;                                                                                     \
-    previrt_mmio_write##bits(PREVIRT_DEVICE_ANY, ram, value);                                                \
-    check_equal("RAM is written, " #bits " bits", ram[0],                                                    \
-                (bits == 64 ? 0 : UINT64_MAX << bits % 64) | (value));                                       \
-    check_equal("and read", previrt_mmio_read##bits(PREVIRT_DEVICE_ANY, ram), value)
-
-static void check_ram(void) {
-    CHECK_RAM(8, 0x12U);
-    CHECK_RAM(16, 0x1234U);
-    CHECK_RAM(32, 0x12345678U);
-    CHECK_RAM(64, UINT64_C(0x123456789abcdef0));
-}
 
 /* What a read leaves in a register that held ones. */
 #define READ_INTO(name, width, suffix)                                                                       \
@@ -114,7 +100,7 @@ void guest(void) {
     load_page_tables();
     (void)page_entry(last_directory, 2);
     write_msr(msr_efer, read_msr(msr_efer) | efer_no_execute_enable);
-    check_ram();
+    check_annotated_ram(ram);
     check_registers();
     check_faults();
 }

@@ -7,6 +7,7 @@
  * Left out: accesses of other widths than 32 bits, which an APIC need not answer.
  */
 #include "harness/access.h"
+#include "harness/annotated_ram.h"
 #include "harness/apic.h"
 #include "harness/check.h"
 #include "harness/descriptors.h"
@@ -15,21 +16,6 @@
 
 static const uintptr_t area = 0x50000000;
 static uint64_t ram[4];
-
-/* Any annotated access of this width and value, to RAM. */
-#define CHECK_RAM(bits, value)                                                                               \
-    ram[0] = UINT64_MAX;                                                                                     \
-    previrt_mmio_write##bits(PREVIRT_DEVICE_ANY, ram, value);                                                \
-    check_equal("annotated: RAM is written, " #bits " bits", ram[0],                                         \
-                (bits == 64 ? 0 : UINT64_MAX << bits % 64) | (value));                                       \
-    check_equal("and read", previrt_mmio_read##bits(PREVIRT_DEVICE_ANY, ram), value)
-
-static void check_ram(void) {
-    CHECK_RAM(8, 0x12U);
-    CHECK_RAM(16, 0x1234U);
-    CHECK_RAM(32, 0x12345678U);
-    CHECK_RAM(64, UINT64_C(0x123456789abcdef0));
-}
 
 static void check_annotated(void) {
     check_equal("version: integrated", read_apic(apic_version) & 0xf0, 0x10);
@@ -146,7 +132,7 @@ void guest(void) {
     load_descriptor_tables();
     load_page_tables();
     map_apic();
-    check_ram();
+    check_annotated_ram(ram);
     check_annotated();
     check_moves();
     check_calculations();
