@@ -23,6 +23,7 @@ namespace previrt {
 namespace {
 
 constexpr const char* tap = "previrt-bench";
+
 Program of(std::vector<std::string> arguments) {
     return {.arguments = std::move(arguments), .directory = {}, .environment = {}};
 }

@@ -140,6 +140,9 @@ std::uint16_t internet_sum(std::span<const std::uint8_t> bytes, std::uint64_t su
         wide += word_at(done + 16);
         wide += word_at(done + 24);
     }
+    for (; done + 8 <= bytes.size(); done += 8) {
+        wide += word_at(done);
+    }
     const auto low = static_cast<std::uint64_t>(wide);
     sum = (low & 0xffff'ffffU) + (low >> 32U) + static_cast<std::uint64_t>(wide >> 64U);
     for (; done + 2 <= bytes.size(); done += 2) {
