@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "devices/ethernet/unfinished.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -112,11 +114,21 @@ using NetworkAddress = std::array<std::uint8_t, 6>;
 std::optional<NetworkAddress> network_address();
 // There is somebody at the other end. An event comes when that changes.
 bool network_is_up();
-// Where the next goes, of up to so many bytes. nullptr: there is no room, and an event comes when there is.
-std::uint8_t* packet_room(std::uint32_t bytes);
-void send_packet(std::uint32_t bytes); // so many of them
-// The first that has come, until it is released. nullopt: none has, and an event comes with the next.
-std::optional<std::span<const std::uint8_t>> received_packet();
+// What is sent may be unfinished: whoever takes it finishes it.
+bool takes_unfinished_packets();
+// Where the next goes, of so many bytes and more where there is more. Empty: there is no room, and an event
+// comes when there is.
+std::span<std::uint8_t> packet_room(std::uint32_t least);
+void send_packet(std::uint32_t bytes, const ethernet::Unfinished& left); // so many of them
+// The first that has come, until it is released; then its bytes may have changed, and are ours to change.
+// nullopt: none has, and an event comes with the next.
+struct ReceivedPacket {
+    std::span<std::uint8_t> bytes;
+    std::uint16_t segment_bytes; // as in Unfinished
+    bool lacks_checksum;         // of TCP or UDP
+    bool is_verified;            // nobody need look at its checksums
+};
+std::optional<ReceivedPacket> received_packet();
 void release_packet();
 // Behind the last of some, sent or released.
 void notify_packets();

@@ -45,7 +45,15 @@ void* memmove(void* to, const void* from, std::size_t bytes) {
 int memcmp(const void* left, const void* right, std::size_t bytes) {
     const auto* const a = static_cast<const unsigned char*>(left);
     const auto* const b = static_cast<const unsigned char*>(right);
-    for (std::size_t i = 0; i < bytes; ++i) {
+    std::size_t same = 0;
+    for (std::uint64_t x = 0, y = 0; same + sizeof(x) <= bytes; same += sizeof(x)) {
+        __builtin_memcpy(&x, a + same, sizeof(x));
+        __builtin_memcpy(&y, b + same, sizeof(y));
+        if (x != y) {
+            break;
+        }
+    }
+    for (std::size_t i = same; i < bytes; ++i) {
         if (a[i] != b[i]) {
             return a[i] < b[i] ? -1 : 1;
         }

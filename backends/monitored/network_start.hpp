@@ -12,8 +12,9 @@ struct NetworkStart {
     Part sent; // a PacketRing each
     Part received;
     std::uint8_t address[6];
-    bool is_there; // and so is a card
-    bool is_down;  // its link: set and cleared at any time, before a call
+    bool is_there;         // and so is a card
+    bool finishes_packets; // its other end, those that are sent
+    bool is_down;          // its link: set and cleared at any time, before a call
 };
 
 } // namespace previrt::monitored

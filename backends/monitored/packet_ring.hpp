@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "devices/ethernet/unfinished.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,12 +18,31 @@ struct PacketRing {
     std::uint32_t consumed;
     std::uint32_t reader_waits; // 1: it wants to be called to what comes; the writer clears it
     std::uint32_t reserved2[14];
-    // Each packet behind its length, 8-byte aligned, in one piece.
+    // Each packet behind its header and aligned as that, in one piece.
     std::uint8_t bytes[std::uint32_t{1} << 18U]; // a power of two: the counters wrap
 };
 static_assert(sizeof(PacketRing) == (1U << 18U) + 128);
 
-constexpr std::uint32_t longest_packet = 16384; // more than a jumbo frame with its tag
+constexpr std::uint32_t longest_packet = 65535 + 14 + 4; // IPv4's, with a frame's header and its tag
+constexpr std::uint32_t most_room =
+    longest_packet + 9220; // who joins segments writes behind them what may be the next
+
+struct PacketState {
+    ethernet::Unfinished left;
+    bool is_verified; // nobody need look at its checksums
+};
+
+struct PacketHeader {
+    std::uint32_t bytes;
+    std::uint32_t is_verified;
+    ethernet::Unfinished left;
+};
+static_assert(sizeof(PacketHeader) == 16);
+
+struct RingPacket {
+    std::span<std::uint8_t> bytes; // in the ring
+    PacketState state;
+};
 
 // The ends. The other side can write all of the ring at any time: an end keeps its own counter and never
 // reads it back, reads the other's once, and believes it as far as the ring's size.
@@ -30,14 +51,15 @@ class PacketWriter {
 public:
     explicit PacketWriter(PacketRing& ring) : ring_(ring) {}
 
-    // Where a packet of up to so many bytes goes, of longest_packet at most; nullptr: there is no room now.
-    std::uint8_t* reserve(std::uint32_t bytes);
+    // Where a packet of so many bytes goes, of longest_packet at most, and more up to most_room where there
+    // is more. Empty: there is no room now.
+    std::span<std::uint8_t> reserve(std::uint32_t least);
     // It has so many, not 0 and not more than were reserved.
-    void commit(std::uint32_t bytes);
+    void commit(std::uint32_t bytes, const PacketState& state = {});
     // After the last of some: whether the reader waits to be called. Once is enough.
     bool must_call();
     // Before it waits for room for so many bytes: false where there is some.
-    bool wait(std::uint32_t bytes);
+    bool wait(std::uint32_t least);
 
 private:
     PacketRing& ring_;
@@ -51,7 +73,7 @@ public:
 
     // The first, which stays until release(); its bytes may change meanwhile. nullopt: there is none. What is
     // no packet is dropped, with all that is behind it.
-    std::optional<std::span<const std::uint8_t>> next();
+    std::optional<RingPacket> next();
     void release();
     // After the last of some: whether the writer waits to be called. Once is enough.
     bool must_call();

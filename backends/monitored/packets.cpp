@@ -40,19 +40,32 @@ bool network_is_up() {
     return !__atomic_load_n(&network().is_down, __ATOMIC_ACQUIRE);
 }
 
-std::uint8_t* packet_room(std::uint32_t bytes) {
-    std::uint8_t* const room = writer().reserve(bytes);
-    return room != nullptr || writer().wait(bytes) ? room : writer().reserve(bytes);
+bool takes_unfinished_packets() {
+    return network().finishes_packets;
 }
 
-void send_packet(std::uint32_t bytes) {
-    writer().commit(bytes);
+std::span<std::uint8_t> packet_room(std::uint32_t least) {
+    const std::span<std::uint8_t> room = writer().reserve(least);
+    return !room.empty() || writer().wait(least) ? room : writer().reserve(least);
+}
+
+void send_packet(std::uint32_t bytes, const ethernet::Unfinished& left) {
+    writer().commit(bytes, {.left = left, .is_verified = false});
     has_sent = true;
 }
 
-std::optional<std::span<const std::uint8_t>> received_packet() {
-    const std::optional<std::span<const std::uint8_t>> packet = reader().next();
-    return packet || reader().wait() ? packet : reader().next();
+std::optional<ReceivedPacket> received_packet() {
+    std::optional<RingPacket> packet = reader().next();
+    if (!packet && !reader().wait()) {
+        packet = reader().next();
+    }
+    if (!packet) {
+        return {};
+    }
+    return ReceivedPacket{.bytes = packet->bytes,
+                          .segment_bytes = packet->state.left.segment_bytes,
+                          .lacks_checksum = packet->state.left.checksum_start != 0,
+                          .is_verified = packet->state.is_verified};
 }
 
 void release_packet() {

@@ -84,6 +84,10 @@ public:
         return is_broken_ || __atomic_load_n(&ring_->rsp_prod, __ATOMIC_RELAXED) == consumed_;
     }
 
+    // Of the next request, and of the last response.
+    [[nodiscard]] std::uint32_t request_slot() const { return produced_ % Ring::size; }
+    [[nodiscard]] std::uint32_t response_slot() const { return (consumed_ - 1) % Ring::size; }
+
     [[nodiscard]] bool is_broken() const { return is_broken_; }
     // A response makes no sense.
     void give_up() { is_broken_ = true; }

@@ -18,6 +18,9 @@ using ReceivePage = SharedRing<netif_rx_request, netif_rx_response>;
 static_assert(sizeof(netif_tx_request) == 12 && sizeof(netif_tx_response) == 4);
 static_assert(offsetof(netif_tx_request, offset) == 4 && offsetof(netif_tx_request, flags) == 6);
 static_assert(offsetof(netif_tx_request, id) == 8 && offsetof(netif_tx_request, size) == 10);
+static_assert(sizeof(netif_extra_info) == 8); // in a slot of either ring
+static_assert(offsetof(netif_extra_info, flags) == 1 && offsetof(netif_extra_info, u.gso.size) == 2);
+static_assert(offsetof(netif_extra_info, u.gso.type) == 4 && offsetof(netif_extra_info, u.gso.features) == 6);
 static_assert(sizeof(netif_rx_request) == 8 && sizeof(netif_rx_response) == 8);
 static_assert(offsetof(netif_rx_request, gref) == 4 && offsetof(netif_rx_response, status) == 6);
 static_assert(TransmitPage::size == __CONST_RING_SIZE(netif_tx, page_size));

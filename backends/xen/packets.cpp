@@ -93,17 +93,21 @@ bool network_is_up() {
     return is_connected && !transmit.is_broken() && !receive.is_broken();
 }
 
-std::uint8_t* packet_room(std::uint32_t bytes) {
-    std::uint8_t* const room = transmit.room(bytes);
-    return room != nullptr || transmit.wait() ? room : transmit.room(bytes);
+bool takes_unfinished_packets() {
+    return vif.takes_unfinished();
 }
 
-void send_packet(std::uint32_t bytes) {
-    packets_unsent += transmit.send(bytes) ? 0 : 1;
+std::span<std::uint8_t> packet_room(std::uint32_t least) {
+    const std::span<std::uint8_t> room = transmit.room(least);
+    return !room.empty() || transmit.wait() ? room : transmit.room(least);
 }
 
-std::optional<std::span<const std::uint8_t>> received_packet() {
-    const std::optional<std::span<const std::uint8_t>> packet = receive.next();
+void send_packet(std::uint32_t bytes, const ethernet::Unfinished& left) {
+    packets_unsent += transmit.send(bytes, left) ? 0 : 1;
+}
+
+std::optional<ReceivedPacket> received_packet() {
+    const std::optional<ReceivedPacket> packet = receive.next();
     return packet || receive.wait() ? packet : receive.next();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/xen/netif.hpp"
+#include "inplace-vmm/backend.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -14,14 +15,14 @@ namespace previrt::xen {
 class ReceiveRing {
 public:
     static constexpr std::uint16_t pages = ReceivePage::size;
-    static constexpr std::uint32_t longest_packet = 3 * page_size;
+    static constexpr std::uint32_t longest_packet = 17 * page_size; // IPv4's longest, with its frame's header
 
     // `page`: zeros. `memory`: the pages, and behind them longest_packet bytes. `first_grant`: of the first
     // of them, then one each.
     void start(ReceivePage& page, std::uint8_t* memory, grant_ref_t first_grant);
 
     // The first, until release(); its bytes may change meanwhile. nullopt: there is none.
-    std::optional<std::span<const std::uint8_t>> next();
+    std::optional<backend::ReceivedPacket> next();
     void release();
     // Behind the last of some: whether the back-end is to be notified.
     bool push() { return ring_.push(); }
@@ -33,18 +34,24 @@ public:
 
 private:
     void post(std::uint16_t page);
-    [[nodiscard]] std::span<const std::uint8_t> part_of(const netif_rx_response& response) const;
-    void accept(std::uint16_t page, std::span<const std::uint8_t> packet);
-    void accept_piece(std::uint16_t page, std::span<const std::uint8_t> piece, bool is_last);
+    [[nodiscard]] std::span<std::uint8_t> part_of(const netif_rx_response& response) const;
+    void accept(const netif_rx_response& response);
+    void accept_piece(const netif_rx_response& response);
+    void accept_extra(const netif_rx_response& slot);
+    void end_pieces();
 
     FrontRing<netif_rx_request, netif_rx_response> ring_;
     std::uint8_t* memory_ = nullptr;
     grant_ref_t first_grant_ = 0;
-    std::optional<std::span<const std::uint8_t>> first_;
+    std::uint16_t posted_[pages] = {}; // by slot of the ring
+    std::optional<backend::ReceivedPacket> first_;
     std::optional<std::uint16_t> page_of_first_; // nullopt: it came in pieces
-    bool in_pieces_ = false;                     // the last response was one, and not the last
-    bool piece_is_refused_ = false;              // and so is the whole
+    // One that has begun to come, and not in a single page.
+    backend::ReceivedPacket pieces_{}; // but for its bytes
     std::uint32_t pieces_bytes_ = 0;
+    bool piece_follows_ = false;
+    bool extra_follows_ = false;
+    bool is_refused_ = false; // a piece was none
     std::uint64_t refused_ = 0;
 };
 

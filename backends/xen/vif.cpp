@@ -104,12 +104,12 @@ void Vif::offer(const VifEnds& ends) {
     is_closed_ = !store_->watch(of_backend(state).view());
 }
 
-// No segmentation offload, and no checksums left to us: frames come as they would by a wire. With
-// scatter-gather they may be longer than a page.
+// What comes may be longer than a page, without a checksum, or left for us to cut, but not in IPv6: nobody
+// here computes checksums of that.
 bool Vif::tell(const VifEnds& ends) {
     return write("tx-ring-ref", ends.transmit_ring) && write("rx-ring-ref", ends.receive_ring) &&
            write("event-channel", ends.port) && write("request-rx-copy", 1) &&
-           write("feature-rx-notify", 1) && write("feature-sg", 1) && write("feature-no-csum-offload", 1) &&
+           write("feature-rx-notify", 1) && write("feature-sg", 1) && write("feature-gso-tcpv4", 1) &&
            write("feature-ipv6-csum-offload", std::uint32_t{0}) && write("state", XenbusStateConnected);
 }
 
@@ -131,6 +131,7 @@ void Vif::follow() {
         if (!is_offered_) {
             is_offered_ = true;
             takes_pieces_ = read_of_backend("feature-sg", 1, 0) != 0;
+            takes_segments_ = read_of_backend("feature-gso-tcpv4", 1, 0) != 0;
             is_closed_ = !tell(ends_);
         }
         break;

@@ -36,6 +36,8 @@ public:
     bool is_connected();
     // Of a connected one: the back-end takes packets in pieces.
     [[nodiscard]] bool takes_pieces() const { return takes_pieces_; }
+    // And such as are to be cut into segments of TCP in IPv4, or lack a checksum.
+    [[nodiscard]] bool takes_unfinished() const { return takes_pieces_ && takes_segments_; }
     // And will not be connected.
     [[nodiscard]] bool is_closed() const { return is_closed_; }
 
@@ -62,6 +64,7 @@ private:
     bool is_offered_ = false;
     bool is_connected_ = false;
     bool takes_pieces_ = false;
+    bool takes_segments_ = false;
     bool is_closed_ = false;
 };
 

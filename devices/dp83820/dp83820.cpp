@@ -4,6 +4,7 @@
 namespace previrt {
 
 using namespace dp83820;
+using namespace ethernet;
 
 void Dp83820::start(const MacAddress& address, Transceiver transceiver) {
     eeprom.fill(address, transceiver);

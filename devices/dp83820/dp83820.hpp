@@ -11,6 +11,8 @@
 #include "devices/dp83820/receive_filter.hpp"
 #include "devices/dp83820/statistics.hpp"
 #include "devices/dp83820/stored_registers.hpp"
+#include "devices/ethernet/frame.hpp"
+#include "devices/ethernet/unfinished.hpp"
 #include "devices/pci/pci_function.hpp"
 
 #include <array>
@@ -31,8 +33,8 @@ namespace previrt {
 struct Dp83820 {
     // Without FCS, with tags.
     static constexpr std::uint32_t largest_frame = 9216;
-    static constexpr std::uint32_t largest_packet = largest_frame - dp83820::tag_bytes;   // it may get one
-    static constexpr std::uint32_t transmit_room = largest_packet + dp83820::check_bytes; // or with a tag
+    static constexpr std::uint32_t largest_packet = largest_frame - ethernet::tag_bytes;   // it may get one
+    static constexpr std::uint32_t transmit_room = largest_packet + ethernet::check_bytes; // or with a tag
     // What one call reads at most, whatever the guest has linked.
     static constexpr std::uint32_t most_descriptors = 1024;
 
@@ -45,8 +47,8 @@ struct Dp83820 {
 
         // Without the FCS that the guest may have put there itself.
         [[nodiscard]] std::uint32_t frame_bytes() const {
-            const bool has_check = (cmdsts & dp83820::cmdsts_crc) != 0 && bytes >= dp83820::check_bytes;
-            return bytes - (has_check ? dp83820::check_bytes : 0);
+            const bool has_check = (cmdsts & dp83820::cmdsts_crc) != 0 && bytes >= ethernet::check_bytes;
+            return bytes - (has_check ? ethernet::check_bytes : 0);
         }
     };
 
@@ -64,11 +66,11 @@ struct Dp83820 {
     dp83820::Mii mii{};
     dp83820::Phy phy{};
     Packet packet{};
-    std::array<std::uint8_t, largest_packet + dp83820::check_bytes> packet_start{}; // packet.bytes of it
+    std::array<std::uint8_t, largest_packet + ethernet::check_bytes> packet_start{}; // packet.bytes of it
     dp83820::FrameFifo fifo{};
 
     // On a new one.
-    void start(const dp83820::MacAddress& address, dp83820::Transceiver transceiver);
+    void start(const ethernet::MacAddress& address, dp83820::Transceiver transceiver);
 
     // nullopt, false: not modelled, and the VMM must not go on. All accesses are 32 bits wide; `offset` is
     // that in a BAR, and `function` the card's own.
@@ -80,18 +82,22 @@ struct Dp83820 {
     enum class Outcome : std::uint8_t { idle, consumed, frame };
     struct Transmitted {
         Outcome outcome;
-        std::span<std::uint8_t>
-            frame; // from the start of the room, with tag, checksums and padding, without FCS
+        // From the start of the room, with tag, checksums and padding, without FCS.
+        std::span<std::uint8_t> frame{};
+        ethernet::Unfinished left{}; // of it
     };
+    // Of TCP and UDP in frames without a tag, where the guest leaves them to the card.
+    enum class SentChecksums : std::uint8_t { complete, left };
     using TransmitRoom = std::span<std::uint8_t, transmit_room>;
     [[nodiscard]] bool transmit_requested() const { return transmit_ring.engine == dp83820::Engine::active; }
     // Takes the next frame out of the guest's memory. Its descriptors are the guest's again.
-    Transmitted transmit(const GuestMemory& memory, TransmitRoom room, std::uint64_t now);
+    Transmitted transmit(const GuestMemory& memory, TransmitRoom room, SentChecksums checksums,
+                         std::uint64_t now);
 
     // Trusted: the sender is on this machine, or somebody has verified the checksums already.
     enum class Checksums : std::uint8_t { unverified, trusted };
     // False: it is lost, for want of room or because the ring leads out of RAM. A short frame is padded.
-    bool receive(const GuestMemory& memory, dp83820::Frame frame, Checksums checksums, std::uint64_t now);
+    bool receive(const GuestMemory& memory, ethernet::Frame frame, Checksums checksums, std::uint64_t now);
     // Whether receive() would have room for so many bytes. While not, a sender that can wait should.
     [[nodiscard]] bool can_receive(std::uint32_t bytes) const;
     // The guest has enabled the receiver, or frames are left that wait for nothing.
@@ -142,14 +148,19 @@ private:
     bool gather(const GuestMemory& memory, const dp83820::Descriptor& descriptor, std::uint8_t* to);
     dp83820::DescriptorRing::Look take_descriptor(const GuestMemory& memory, std::uint8_t* start, bool& last,
                                                   std::uint64_t now);
-    Transmitted finish_packet(const GuestMemory& memory, TransmitRoom room, std::uint64_t now);
-    [[nodiscard]] std::span<std::uint8_t> complete(TransmitRoom room) const;
+    Transmitted finish_packet(const GuestMemory& memory, TransmitRoom room, SentChecksums checksums,
+                              std::uint64_t now);
+    [[nodiscard]] bool has_own_tag() const;
+    [[nodiscard]] bool inserts_tag() const;
+    [[nodiscard]] ethernet::Unfinished do_checksums(std::span<std::uint8_t> frame,
+                                                    SentChecksums checksums) const;
+    [[nodiscard]] std::span<std::uint8_t> complete(std::span<std::uint8_t> frame, TransmitRoom room) const;
 
     void reset_receiver(std::uint64_t now);
     void stop_receiver(dp83820::DescriptorRing::Look why, std::uint64_t now);
-    bool take_in(const GuestMemory& memory, dp83820::Frame frame, Checksums checksums, std::uint64_t now);
-    std::optional<std::uint32_t> inspect(dp83820::Frame frame, Checksums checksums);
-    std::optional<std::uint32_t> judge_length(dp83820::Frame frame, bool tagged, std::uint64_t now);
+    bool take_in(const GuestMemory& memory, ethernet::Frame frame, Checksums checksums, std::uint64_t now);
+    std::optional<std::uint32_t> inspect(ethernet::Frame frame, Checksums checksums);
+    std::optional<std::uint32_t> judge_length(ethernet::Frame frame, bool tagged, std::uint64_t now);
     bool store(const GuestMemory& memory, const Arrival& arrival, std::uint64_t now);
     dp83820::DescriptorRing::Look give_descriptor(const GuestMemory& memory, const Arrival& arrival,
                                                   std::uint32_t& placed, bool& last, std::uint64_t now);

@@ -5,6 +5,8 @@
 
 namespace previrt::dp83820 {
 
+using namespace ethernet;
+
 namespace {
 
 constexpr std::uint16_t national_semiconductor = 0x100b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/dp83820/ethernet.hpp"
+#include "devices/ethernet/frame.hpp"
 
 #include <array>
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Eeprom {
     bool clock = false;
 
     // As the factory does for this card.
-    void fill(const MacAddress& address, Transceiver transceiver);
-    [[nodiscard]] MacAddress address() const;
+    void fill(const ethernet::MacAddress& address, Transceiver transceiver);
+    [[nodiscard]] ethernet::MacAddress address() const;
     [[nodiscard]] std::uint32_t cfg() const; // the bits of CFG that it straps
     [[nodiscard]] std::uint16_t subsystem() const { return words[0]; }
     [[nodiscard]] std::uint16_t subsystem_vendor() const { return words[1]; }

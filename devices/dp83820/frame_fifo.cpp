@@ -3,6 +3,8 @@
 
 namespace previrt::dp83820 {
 
+using namespace ethernet;
+
 void FrameFifo::append(const std::uint8_t* from, std::uint32_t bytes) {
     const std::uint32_t end = (first + used) % size;
     const std::uint32_t before_wrap = std::min(bytes, size - end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/dp83820/ethernet.hpp"
+#include "devices/ethernet/frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,11 +14,11 @@ namespace previrt::dp83820 {
 struct FramePieces {
     static constexpr std::uint32_t most = 4;
 
-    std::array<Frame, most> pieces{};
+    std::array<ethernet::Frame, most> pieces{};
     std::uint32_t count = 0;
     std::uint32_t bytes = 0;
 
-    void add(Frame piece) {
+    void add(ethernet::Frame piece) {
         pieces[count] = piece;
         ++count;
         bytes += static_cast<std::uint32_t>(piece.size());
@@ -28,7 +28,7 @@ struct FramePieces {
     void copy(std::uint32_t offset, std::uint8_t* to, std::uint32_t length) const {
         std::size_t skipped = offset;
         std::size_t left = length;
-        for (const Frame& piece : pieces) {
+        for (const ethernet::Frame& piece : pieces) {
             const std::size_t start = std::min(skipped, piece.size());
             const std::size_t part = std::min(left, piece.size() - start);
             if (part > 0) {

@@ -34,7 +34,10 @@ std::uint64_t Interrupts::holdoff_time() const {
 
 std::uint64_t Interrupts::pause() const {
     const std::uint32_t causes = raw_status() & mask;
-    return (causes & ~isr_sent) == 0 ? sent_pause : least_pause << doublings;
+    if ((causes & ~isr_sent) != 0) {
+        return least_pause << doublings;
+    }
+    return processor_rests ? sent_pause : busy_sent_pause;
 }
 
 std::uint64_t Interrupts::opens_at() const {

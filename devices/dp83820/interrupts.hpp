@@ -13,8 +13,11 @@ struct Interrupts {
     // alone: a slow guest needs longer to come to the emptying of its ring.
     std::uint64_t least_pause = 20'000;
     static constexpr std::uint32_t most_doublings = 5;
-    // The same for interrupts that tell of nothing but that frames have gone: the guest only frees them.
+    // The same for interrupts that tell of nothing but that frames have gone: the guest only frees them. One
+    // that has other work asks for them by descriptor when it needs room.
     std::uint64_t sent_pause = 100'000;
+    std::uint64_t busy_sent_pause = 1'000'000;
+    bool processor_rests = true; // as far as is known
 
     std::uint32_t status = 0; // without HIBINT
     std::uint32_t mask = 0;

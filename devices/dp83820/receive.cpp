@@ -9,6 +9,7 @@
 namespace previrt {
 
 using namespace dp83820;
+using namespace ethernet;
 
 namespace {
 

@@ -8,6 +8,8 @@
 
 namespace previrt::dp83820 {
 
+using namespace ethernet;
+
 namespace {
 
 // RFADDR

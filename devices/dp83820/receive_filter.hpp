@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/dp83820/ethernet.hpp"
+#include "devices/ethernet/frame.hpp"
 
 #include <array>
 #include <cstdint>
@@ -14,20 +14,20 @@ enum class Destination : std::uint8_t { rejected, unicast, multicast, broadcast 
 
 // RFCR, and the memory that RFDR reaches.
 struct ReceiveFilter {
-    std::uint32_t control = 0; // RFCR
-    MacAddress address{};      // PMATCH
+    std::uint32_t control = 0;      // RFCR
+    ethernet::MacAddress address{}; // PMATCH
     std::array<std::uint16_t, 3> secure_on{};
     std::array<std::uint16_t, 128> hash{};
 
-    [[nodiscard]] Destination accept(Frame frame) const;
+    [[nodiscard]] Destination accept(ethernet::Frame frame) const;
 
     // nullopt, false: pattern matching is not modelled. Pattern lengths are 0, so that no pattern matches.
     [[nodiscard]] std::optional<std::uint32_t> read_data() const;
     bool write_data(std::uint32_t value);
 
 private:
-    [[nodiscard]] bool is_own(Frame frame) const;
-    [[nodiscard]] bool is_hashed(Frame frame) const;
+    [[nodiscard]] bool is_own(ethernet::Frame frame) const;
+    [[nodiscard]] bool is_hashed(ethernet::Frame frame) const;
 };
 
 } // namespace previrt::dp83820

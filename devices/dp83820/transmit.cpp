@@ -7,6 +7,7 @@
 namespace previrt {
 
 using namespace dp83820;
+using namespace ethernet;
 
 namespace {
 
@@ -85,7 +86,8 @@ DescriptorRing::Look Dp83820::take_descriptor(const GuestMemory& memory, std::ui
     return next;
 }
 
-Dp83820::Transmitted Dp83820::transmit(const GuestMemory& memory, TransmitRoom room, std::uint64_t now) {
+Dp83820::Transmitted Dp83820::transmit(const GuestMemory& memory, TransmitRoom room, SentChecksums checksums,
+                                       std::uint64_t now) {
     std::uint8_t* const start = room.data();
     const std::uint32_t had = packet.bytes;
     std::memcpy(start, packet_start.data(), had);
@@ -96,28 +98,36 @@ Dp83820::Transmitted Dp83820::transmit(const GuestMemory& memory, TransmitRoom r
             stop_transmitter(next, now);
         }
         if (last) {
-            return finish_packet(memory, room, now);
+            return finish_packet(memory, room, checksums, now);
         }
     }
     if (packet.bytes > had) {
         std::memcpy(packet_start.data() + had, start + had, packet.bytes - had);
     }
-    return {transmit_requested() ? Outcome::consumed : Outcome::idle, {}};
+    return {.outcome = transmit_requested() ? Outcome::consumed : Outcome::idle};
 }
 
-// What the guest asked to be done to the frame; empty if none is left of it.
-std::span<std::uint8_t> Dp83820::complete(TransmitRoom room) const {
-    std::span<std::uint8_t> frame = room.first(packet.frame_bytes());
+bool Dp83820::has_own_tag() const {
+    return (stored[at::vtcr] & vtcr_vppti) != 0 && (packet.extsts & extsts_vpkt) != 0;
+}
+
+bool Dp83820::inserts_tag() const {
+    return has_own_tag() || (stored[at::vtcr] & vtcr_vgti) != 0;
+}
+
+Unfinished Dp83820::do_checksums(std::span<std::uint8_t> frame, SentChecksums checksums) const {
     const std::uint32_t vtcr = stored[at::vtcr];
     const std::uint32_t per_packet = (vtcr & vtcr_ppchk) != 0 ? packet.extsts & extsts_checksums : 0;
     const std::uint32_t wanted = (vtcr & vtcr_gchk) != 0 ? extsts_checksums : per_packet;
-    if (wanted != 0) {
-        fill_checksums(frame, wanted);
-    }
-    const bool own_tag = (vtcr & vtcr_vppti) != 0 && (packet.extsts & extsts_vpkt) != 0;
-    if ((own_tag || (vtcr & vtcr_vgti) != 0) && frame.size() >= header_bytes) {
+    return wanted == 0 ? Unfinished{}
+                       : fill_checksums(frame, wanted, checksums == SentChecksums::left && !inserts_tag());
+}
+
+// Tag and padding, as the guest asked for them; empty if none is left of it.
+std::span<std::uint8_t> Dp83820::complete(std::span<std::uint8_t> frame, TransmitRoom room) const {
+    if (inserts_tag() && frame.size() >= header_bytes) {
         const std::uint32_t vdr = stored[at::vdr];
-        const std::uint32_t tci = own_tag ? packet.extsts & extsts_tci : vdr >> 16U;
+        const std::uint32_t tci = has_own_tag() ? packet.extsts & extsts_tci : vdr >> 16U;
         frame = room.first(frame.size() + tag_bytes);
         insert_tag(frame, (vdr & 0xffffU) | (tci << 16U));
     }
@@ -129,32 +139,35 @@ std::span<std::uint8_t> Dp83820::complete(TransmitRoom room) const {
     return frame;
 }
 
-Dp83820::Transmitted Dp83820::finish_packet(const GuestMemory& memory, TransmitRoom room, std::uint64_t now) {
-    const bool too_long = packet.too_long;
-    const std::span<std::uint8_t> frame = too_long ? std::span<std::uint8_t>{} : complete(room);
-    packet = {};
-    if (too_long) {
+Dp83820::Transmitted Dp83820::finish_packet(const GuestMemory& memory, TransmitRoom room,
+                                            SentChecksums checksums, std::uint64_t now) {
+    if (packet.too_long) {
+        packet = {};
         ++statistics.unsent_too_long;
         interrupts.raise(isr_txerr | isr_txurn, now);
-        return {Outcome::consumed, {}};
+        return {.outcome = Outcome::consumed};
     }
+    const std::span<std::uint8_t> given = room.first(packet.frame_bytes());
+    const Unfinished left = do_checksums(given, loops_back() ? SentChecksums::complete : checksums);
+    const std::span<std::uint8_t> frame = complete(given, room);
+    packet = {};
     interrupts.raise(isr_txok, now);
     if (frame.size() < header_bytes) {
         ++statistics.unsent_too_short;
-        return {Outcome::consumed, {}};
+        return {.outcome = Outcome::consumed};
     }
     if (loops_back()) {
         ++statistics.looped_frames;
         take_in(memory, frame, Checksums::unverified, now);
-        return {Outcome::consumed, {}};
+        return {.outcome = Outcome::consumed};
     }
     if (!link()) {
         ++statistics.unsent_link_down;
-        return {Outcome::consumed, {}};
+        return {.outcome = Outcome::consumed};
     }
     ++statistics.sent_frames;
     statistics.sent_bytes += frame.size();
-    return {Outcome::frame, frame};
+    return {.outcome = Outcome::frame, .frame = frame, .left = left};
 }
 
 } // namespace previrt

@@ -50,7 +50,7 @@ void Pc::start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uin
 }
 
 // As firmware does: decoded, and with an interrupt of its own, by level.
-void Pc::insert_network_card(const dp83820::MacAddress& address) {
+void Pc::insert_network_card(const ethernet::MacAddress& address) {
     constexpr unsigned command = 0x04;
     constexpr unsigned base_address = 0x10;
     constexpr unsigned interrupt_line = 0x3c;

@@ -55,7 +55,7 @@ struct Pc {
     // Once, on a new Pc: as firmware hands it over.
     void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
     // Behind it, once.
-    void insert_network_card(const dp83820::MacAddress& address);
+    void insert_network_card(const ethernet::MacAddress& address);
     // The card may reach the guest's memory.
     [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
 
@@ -80,6 +80,9 @@ struct Pc {
     // What the 8259s would come to, where nothing else happens before: by time, by a character for the UART.
     [[nodiscard]] PicPair interrupts_at(std::uint64_t when) const;
     [[nodiscard]] PicPair interrupts_after_input() const;
+    // For lack of work, or no longer.
+    void rest_processor(bool rests) { network.interrupts.processor_rests = rests; }
+    [[nodiscard]] bool processor_rests() const { return network.interrupts.processor_rests; }
     // After the far side of a device has changed it.
     void update_lines();
     void update_network_line(std::uint64_t now);

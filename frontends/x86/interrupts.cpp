@@ -25,12 +25,14 @@ void halt() {
     if (!vcpu.interrupt_flag) {
         end_guest(end_powered_off); // nothing can wake it
     }
+    pc.rest_processor(true);
     take_events();
     while (!pc.interrupt_requested()) {
         backend::idle();
         backend::take_events();
         take_events();
     }
+    pc.rest_processor(false);
 }
 
 } // namespace previrt

@@ -2,6 +2,7 @@
 #include "frontends/x86/machine.hpp"
 
 #include "frontends/x86/network.hpp"
+#include "frontends/x86/sent_packets.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/panic_watch.hpp"
@@ -24,7 +25,10 @@ void set_timer() {
     if (timer_waits) {
         return;
     }
-    const std::optional<std::uint64_t> next = pc.next_event();
+    std::optional<std::uint64_t> next = pc.next_event();
+    if (const std::optional<std::uint64_t> due = held_packet_due(); due && (!next || *due < *next)) {
+        next = due;
+    }
     if (next != timer_set_for) {
         timer_set_for = next;
         backend::set_timer(next);

@@ -13,8 +13,8 @@ enum class StepKind : std::uint8_t {
     read_anywhere,    // offset `number`
     write_memory,     // word `number`
     write_descriptor, // number `index`: cmdsts is `value`, its link and buffer are by `number`
-    transmit,
-    receive, // `value` bytes; destination and type by `index`, the rest from memory
+    transmit,         // leaving checksums, if `value` is odd
+    receive,          // `value` bytes; destination and type by `index`, the rest from memory
     serve_receiver,
     set_link,
     pass_time,

@@ -17,6 +17,7 @@ namespace previrt {
 namespace {
 
 using namespace dp83820;
+using namespace ethernet;
 
 constexpr std::uint64_t ram_bytes = 0x1'0000;
 constexpr std::uint32_t list = 0x1000;
@@ -57,7 +58,7 @@ public:
             write_descriptor(step);
             break;
         case StepKind::transmit:
-            transmit();
+            transmit(step);
             break;
         case StepKind::receive:
             receive(step);
@@ -111,14 +112,20 @@ private:
         }
     }
 
-    void transmit() {
-        const Dp83820::Transmitted result = nic.transmit(memory(), Dp83820::TransmitRoom(room), now);
+    void transmit(const Step& step) {
+        const auto checksums =
+            (step.value & 1U) != 0 ? Dp83820::SentChecksums::left : Dp83820::SentChecksums::complete;
+        const Dp83820::Transmitted result =
+            nic.transmit(memory(), Dp83820::TransmitRoom(room), checksums, now);
         if (result.outcome == Dp83820::Outcome::frame) {
             check(result.frame.size() >= header_bytes && result.frame.size() <= Dp83820::largest_frame);
             check(result.frame.data() == room.data());
         } else {
             check(result.frame.empty());
         }
+        const std::size_t checksum = std::size_t{result.left.checksum_start} + result.left.checksum_offset;
+        check(checksum == 0 || checksum + 2 <= result.frame.size());
+        check(checksum == 0 || checksums == Dp83820::SentChecksums::left);
     }
 
     void receive(const Step& step) {

@@ -52,7 +52,7 @@ void add_traffic(std::vector<Step>& steps, std::uint32_t bytes, std::uint32_t fl
     }
     add(StepKind::write_register, at::cr, 0, cr_txe);
     for (std::uint8_t i = 0; i < descriptors; ++i) {
-        add(StepKind::transmit, 0, 0, 0);
+        add(StepKind::transmit, 0, 0, i);
         add(StepKind::receive, i, 0x100, bytes);
         add(StepKind::read_register, at::isr / 4, 0, 0);
     }

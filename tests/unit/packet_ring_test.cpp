@@ -34,19 +34,19 @@ protected:
 
     bool write(const Bytes& packet) { return write(packet, static_cast<std::uint32_t>(packet.size())); }
     bool write(const Bytes& packet, std::uint32_t reserved) {
-        std::uint8_t* const place = writer_.reserve(reserved);
-        if (place != nullptr) {
-            std::ranges::copy(packet, place);
+        const std::span<std::uint8_t> place = writer_.reserve(reserved);
+        if (!place.empty()) {
+            std::ranges::copy(packet, place.begin());
             writer_.commit(static_cast<std::uint32_t>(packet.size()));
         }
-        return place != nullptr;
+        return !place.empty();
     }
     Bytes read() {
         const auto packet = reader_.next();
         if (!packet) {
             return {};
         }
-        const Bytes bytes(packet->begin(), packet->end());
+        const Bytes bytes(packet->bytes.begin(), packet->bytes.end());
         reader_.release();
         return bytes;
     }
@@ -95,8 +95,8 @@ TEST_F(PacketRings, AFullRingTakesNoneAndLosesNone) {
 }
 
 TEST_F(PacketRings, WhatIsTooLongHasNoPlace) {
-    EXPECT_EQ(writer_.reserve(longest_packet + 1), nullptr);
-    EXPECT_EQ(writer_.reserve(~std::uint32_t{0}), nullptr);
+    EXPECT_TRUE(writer_.reserve(longest_packet + 1).empty());
+    EXPECT_TRUE(writer_.reserve(~std::uint32_t{0}).empty());
 }
 
 TEST_F(PacketRings, WhoWaitsIsCalledOnce) {
@@ -125,16 +125,16 @@ TEST_F(PacketRings, AWriterThatLiesIsReadWithinTheRing) {
     const auto* const end = begin + sizeof(ring_->bytes);
     for (int i = 0; i < 100000; ++i) {
         if (random() % 3 == 0) {
-            ring_->produced += random() % 4 == 0 ? random() : (random() % 4096) & ~7U;
+            ring_->produced += random() % 4 == 0 ? random() : (random() % 4096) & ~15U;
         }
         const std::array<std::uint32_t, 6> lengths = {
             random(), 0, ~std::uint32_t{0}, longest_packet, longest_packet + 1, random() % 3000};
-        std::memcpy(&ring_->bytes[(random() % sizeof(ring_->bytes)) & ~7U], &lengths[random() % 6], 4);
+        std::memcpy(&ring_->bytes[(random() % sizeof(ring_->bytes)) & ~15U], &lengths[random() % 6], 4);
         if (const auto packet = reader_.next()) {
-            EXPECT_GT(packet->size(), 0);
-            EXPECT_LE(packet->size(), longest_packet);
-            EXPECT_GE(packet->data(), begin);
-            EXPECT_LE(packet->data() + packet->size(), end);
+            EXPECT_GT(packet->bytes.size(), 0);
+            EXPECT_LE(packet->bytes.size(), longest_packet);
+            EXPECT_GE(packet->bytes.data(), begin);
+            EXPECT_LE(packet->bytes.data() + packet->bytes.size(), end);
             reader_.release();
         }
     }
@@ -146,9 +146,12 @@ TEST_F(PacketRings, AReaderThatLiesIsWrittenForWithinTheRing) {
     for (int i = 0; i < 100000; ++i) {
         ring_->consumed = random();
         const std::uint32_t bytes = random() % (longest_packet + 2);
-        if (std::uint8_t* const place = writer_.reserve(bytes)) {
-            ASSERT_GE(place, ring_->bytes);
-            ASSERT_LE(place + bytes, ring_->bytes + sizeof(ring_->bytes));
+        const std::span<std::uint8_t> place = writer_.reserve(bytes);
+        if (!place.empty()) {
+            ASSERT_GE(place.data(), ring_->bytes);
+            ASSERT_GE(place.size(), bytes);
+            ASSERT_LE(place.size(), most_room);
+            ASSERT_LE(place.data() + place.size(), ring_->bytes + sizeof(ring_->bytes));
             writer_.commit(std::max(bytes, 1U) - (random() % std::max(bytes, 1U)));
         }
     }
@@ -164,18 +167,18 @@ TEST_F(PacketRings, TwoThreadsLoseNothing) {
                 continue;
             }
             std::uint32_t number = 0;
-            ASSERT_GE(packet->size(), sizeof number);
-            std::memcpy(&number, packet->data(), sizeof number);
+            ASSERT_GE(packet->bytes.size(), sizeof number);
+            std::memcpy(&number, packet->bytes.data(), sizeof number);
             ASSERT_EQ(number, expected);
-            ASSERT_EQ(packet->size(), sizeof number + (expected % 1500));
+            ASSERT_EQ(packet->bytes.size(), sizeof number + (expected % 1500));
             ++expected;
             reader_.release();
         }
     });
     for (std::uint32_t number = 0; number < packets;) {
         const std::uint32_t bytes = sizeof number + (number % 1500);
-        if (std::uint8_t* const place = writer_.reserve(bytes)) {
-            std::memcpy(place, &number, sizeof number);
+        if (const std::span<std::uint8_t> place = writer_.reserve(bytes); !place.empty()) {
+            std::memcpy(place.data(), &number, sizeof number);
             writer_.commit(bytes);
             ++number;
         } else {

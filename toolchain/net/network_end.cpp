@@ -15,6 +15,7 @@ NetworkEnd::NetworkEnd(const NetworkChoice& choice) {
         break;
     case NetworkKind::tap:
         end_ = open_tap(choice.name);
+        is_tap_ = true;
         break;
     case NetworkKind::by_switch:
         end_ = connect_to_switch(choice.name);
@@ -22,8 +23,8 @@ NetworkEnd::NetworkEnd(const NetworkChoice& choice) {
     }
 }
 
-int NetworkEnd::number() const {
-    return user_ ? user_->end() : end_.number();
+PacketEnd NetworkEnd::packets() const {
+    return {.number = user_ ? user_->end() : end_.number(), .has_headers = is_tap_};
 }
 
 } // namespace previrt

@@ -3,6 +3,7 @@
 
 #include "toolchain/host/program.hpp"
 #include "toolchain/net/network_choice.hpp"
+#include "toolchain/net/packet_end.hpp"
 #include "toolchain/net/user_network.hpp"
 
 #include <memory>
@@ -15,10 +16,11 @@ public:
     // Where UserNetwork says so: early. Throws InputError.
     explicit NetworkEnd(const NetworkChoice& choice);
 
-    [[nodiscard]] int number() const; // nonblocking; -1: there is no network
+    [[nodiscard]] PacketEnd packets() const;
 
 private:
     Descriptor end_;
+    bool is_tap_ = false;
     std::unique_ptr<UserNetwork> user_;
 };
 

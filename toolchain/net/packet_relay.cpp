@@ -25,8 +25,6 @@ constexpr int longest_batch =
 constexpr timespec no_time{};
 constexpr timespec pace{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(StreamPace::wait).count()};
 
-static_assert(longest_frame == monitored::longest_packet);
-
 bool is_gone(int error) {
     return error == EPIPE || error == ECONNRESET || error == ENOTCONN || error == EBADF || error == EBADFD;
 }
@@ -41,7 +39,7 @@ void hold_pipe_signal() {
 
 } // namespace
 
-PacketRelay::PacketRelay(const PacketEvents& events, int end, monitored::PacketRing& sent,
+PacketRelay::PacketRelay(const PacketEvents& events, const PacketEnd& end, monitored::PacketRing& sent,
                          monitored::PacketRing& received, std::function<void()> call_guest,
                          std::function<void(bool up)> link_changed)
     : events_(events), end_(end), sent_(sent), received_(received), call_guest_(std::move(call_guest)),
@@ -61,13 +59,13 @@ void PacketRelay::run() {
 
 PacketRelay::Stop PacketRelay::send() {
     for (int i = 0; i < longest_batch; ++i) {
-        const auto frame = sent_.next();
-        if (!frame) {
+        const auto packet = sent_.next();
+        if (!packet) {
             return Stop::nothing;
         }
-        if (frame->size() < frame_header || !link_is_up()) {
+        if (packet->bytes.size() < frame_header || !link_is_up()) {
             ++counts_.sent_dropped;
-        } else if (!end_has_room_ || write_frame(*frame) == Stop::no_room) {
+        } else if (!end_has_room_ || write_packet(*packet) == Stop::no_room) {
             return Stop::no_room;
         }
         sent_.release();
@@ -78,11 +76,12 @@ PacketRelay::Stop PacketRelay::send() {
 }
 
 // From where the guest can still change it: it goes out as the kernel reads it, once.
-PacketRelay::Stop PacketRelay::write_frame(std::span<const std::uint8_t> frame) {
-    const ssize_t written = write(end_, frame.data(), frame.size());
-    if (written >= 0) {
-        ++counts_.sent;
-        counts_.sent_bytes += frame.size();
+PacketRelay::Stop PacketRelay::write_packet(const monitored::RingPacket& packet) {
+    const ethernet::Unfinished& left = packet.state.left;
+    if (end_.write(packet.bytes, left) >= 0) {
+        const FrameCount count = count_frames(packet.bytes, left.segment_bytes);
+        counts_.sent += count.frames;
+        counts_.sent_bytes += count.bytes;
         return Stop::nothing;
     }
     if (errno == EAGAIN || errno == EINTR) {
@@ -124,17 +123,21 @@ PacketRelay::Stop PacketRelay::receive() {
         if (!end_has_frames_ || end_lost_) {
             return Stop::nothing;
         }
-        std::uint8_t* const room = received_.reserve(longest_frame);
-        if (room == nullptr) {
+        std::span<std::uint8_t> room = received_.reserve(end_.longest());
+        if (room.empty()) {
             return Stop::no_room;
         }
-        const ssize_t got = read(end_, room, longest_frame);
+        room = room.first(end_.longest());
+        monitored::PacketState state{};
+        const ssize_t got = end_.read(room, state);
         if (got >= static_cast<ssize_t>(frame_header) && cable_in_) {
-            received_.commit(static_cast<std::uint32_t>(got));
+            received_.commit(static_cast<std::uint32_t>(got), state);
             has_committed_ = true;
             pace_.count_frame();
-            ++counts_.received;
-            counts_.received_bytes += static_cast<std::uint64_t>(got);
+            const FrameCount count =
+                count_frames(room.first(static_cast<std::size_t>(got)), state.left.segment_bytes);
+            counts_.received += count.frames;
+            counts_.received_bytes += count.bytes;
         } else if (got > 0) {
             ++counts_.received_dropped;
         } else if (got < 0 && errno == EAGAIN) {
@@ -192,7 +195,7 @@ bool PacketRelay::sleep(Stop sending, Stop receiving) {
     if (sending == Stop::nothing && guest_has_sent()) {
         sending = Stop::bound;
     }
-    if (receiving == Stop::no_room && !received_.wait(longest_frame)) {
+    if (receiving == Stop::no_room && !received_.wait(end_.longest())) {
         receiving = Stop::bound;
     }
     const bool goes_on = sending == Stop::bound || receiving == Stop::bound;
@@ -206,7 +209,7 @@ bool PacketRelay::await(bool frames, bool room, const timespec* limit) {
          {.fd = events_.sent.number(), .events = POLLIN, .revents = 0},
          {.fd = events_.cable.number(), .events = POLLIN, .revents = 0},
          {.fd = events_.restored.number(), .events = POLLIN, .revents = 0},
-         {.fd = frames || room ? end_ : -1,
+         {.fd = frames || room ? end_.number : -1,
           .events = static_cast<short>((frames ? POLLIN : 0) | (room ? POLLOUT : 0)),
           .revents = 0}}};
     if (ppoll(waiting.data(), waiting.size(), limit, nullptr) < 0 && errno != EINTR) {

@@ -3,6 +3,7 @@
 
 #include "backends/monitored/packet_ring.hpp"
 #include "toolchain/host/program.hpp"
+#include "toolchain/net/packet_end.hpp"
 #include "toolchain/net/stream_pace.hpp"
 
 #include <atomic>
@@ -23,6 +24,7 @@ struct PacketEvents {
     Descriptor restored; // there is another of the same number
 };
 
+// Of frames on the wire, those too that are parts of one packet here.
 struct PacketCounts {
     std::uint64_t sent;
     std::uint64_t sent_bytes;
@@ -35,15 +37,15 @@ struct PacketCounts {
     std::uint64_t ends_lost;
 };
 
-// Between a guest's rings and an end: a nonblocking descriptor that takes a frame by each write and gives one
-// by each read. Where the guest has no room, frames stay in the end; where the end has none, in the ring.
-// While the cable is pulled out, what comes from either side is dropped.
+// Between a guest's rings and an end. Where the guest has no room, frames stay in the end; where the end has
+// none, in the ring. While the cable is pulled out, what comes from either side is dropped.
 class PacketRelay {
 public:
     // `call_guest`: to its rings. `link_changed`: by run().
     PacketRelay(
-        const PacketEvents& events, int end, monitored::PacketRing& sent, monitored::PacketRing& received,
-        std::function<void()> call_guest, std::function<void(bool up)> link_changed = [](bool) {});
+        const PacketEvents& events, const PacketEnd& end, monitored::PacketRing& sent,
+        monitored::PacketRing& received, std::function<void()> call_guest,
+        std::function<void(bool up)> link_changed = [](bool) {});
 
     // Until the guest has ended. A frame that cannot be read or written any more is the end of the link, but
     // not of the guest: what it sends is dropped until the end is restored.
@@ -61,7 +63,7 @@ private:
     };
 
     Stop send();
-    Stop write_frame(std::span<const std::uint8_t> frame);
+    Stop write_packet(const monitored::RingPacket& packet);
     Stop receive();
     [[nodiscard]] bool link_is_up() const { return !end_lost_ && cable_in_; }
     void lose_end();
@@ -75,7 +77,7 @@ private:
     bool await(bool frames, bool room, const timespec* limit);
 
     const PacketEvents& events_;
-    int end_;
+    PacketEnd end_;
     monitored::PacketReader sent_;
     monitored::PacketWriter received_;
     std::function<void()> call_guest_;

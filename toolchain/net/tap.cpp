@@ -62,12 +62,12 @@ Descriptor open_tap(const std::string& name) {
     }
     ifreq request{};
     std::ranges::copy(name, static_cast<char*>(request.ifr_name));
-    request.ifr_flags = IFF_TAP | IFF_NO_PI;
+    request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
     if (ioctl(tap.number(), TUNSETIFF, &request) != 0) {
         refuse(name, why_no_device(name, errno));
     }
-    // Who had it before may have left it to others to cut and to sum.
-    if (ioctl(tap.number(), TUNSETOFFLOAD, 0) != 0) {
+    // What is read may be a segment to cut, or lack a checksum.
+    if (ioctl(tap.number(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0) {
         refuse(name, "TUNSETOFFLOAD: " + std::generic_category().message(errno));
     }
     return tap;

@@ -7,7 +7,8 @@
 
 namespace previrt {
 
-// The end of a tap device of this machine. Where there is none, root makes one that lasts as long as the end.
+// The end of a tap device of this machine, with headers (PacketEnd). Where there is none, root makes one that
+// lasts as long as the end.
 Descriptor open_tap(const std::string& name);
 
 } // namespace previrt

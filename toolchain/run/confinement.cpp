@@ -49,17 +49,10 @@ void allow_calls_of(CallFilter& filter, pid_t group) {
 
 } // namespace
 
-void confine_console_thread(pid_t group) {
+void confine_relay_thread(pid_t group) {
     CallFilter filter;
     filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
                   SCMP_SYS(ppoll)});
-    allow_calls_of(filter, group);
-    filter.apply();
-}
-
-void confine_packet_thread(pid_t group) {
-    CallFilter filter;
-    filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(ppoll)});
     allow_calls_of(filter, group);
     filter.apply();
 }

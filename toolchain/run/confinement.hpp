@@ -13,8 +13,7 @@ namespace previrt {
 void confine_processor_thread(int processor);
 // Reads and writes what is open.
 void confine_privileged_processor_thread(int processor);
-// These call the guest, a group of processes by the signal for that; 0: it is none.
-void confine_console_thread(pid_t group = 0);
-void confine_packet_thread(pid_t group = 0);
+// Of console or packets. Calls the guest, a group of processes by the signal for that; 0: it is none.
+void confine_relay_thread(pid_t group = 0);
 
 } // namespace previrt

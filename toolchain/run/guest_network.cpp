@@ -22,20 +22,21 @@ GuestNetwork::GuestNetwork(const NetworkChoice& choice)
 void GuestNetwork::describe(monitored::NetworkStart& start) const {
     std::ranges::copy(choice_.mac, start.address);
     start.is_there = true;
+    start.finishes_packets = end_.packets().has_headers;
 }
 
 void GuestNetwork::relay(monitored::NetworkStart& start, const GuestRings& rings,
                          const std::function<void()>& call_guest, pid_t group) {
     std::optional<SwitchReturn> switch_return; // whose thread does not see the guest's memory
     if (choice_.kind == NetworkKind::by_switch) {
-        switch_return.emplace(choice_.name, end_.number(), events_);
+        switch_return.emplace(choice_.name, end_.packets().number, events_);
     }
-    confine_packet_thread(group);
+    confine_relay_thread(group);
     const auto link_changed = [&](bool up) {
         std::atomic_ref(start.is_down).store(!up);
         call_guest();
     };
-    PacketRelay relay(events_, end_.number(), rings.sent, rings.received, call_guest, link_changed);
+    PacketRelay relay(events_, end_.packets(), rings.sent, rings.received, call_guest, link_changed);
     relay.run();
     counts_ = relay.counts();
 }

@@ -33,7 +33,7 @@ public:
     void describe(monitored::NetworkStart& start) const;
 
     // The thread's work: confines itself, then carries packets until the guest has ended. `start`: where the
-    // guest has it. `group`: see confine_packet_thread.
+    // guest has it. `group`: see confine_relay_thread.
     void relay(monitored::NetworkStart& start, const GuestRings& rings,
                const std::function<void()>& call_guest, pid_t group = 0);
     // The guest has ended.

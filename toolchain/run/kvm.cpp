@@ -69,8 +69,8 @@ PlaceFinding probe_kvm() {
     const bool privileged = mode == KvmMode::native;
     read_vmm_image(privileged ? Hypervisor::kvm_privileged : Hypervisor::kvm);
     for (void (*confine)() :
-         {+[] { confine_console_thread(); }, privileged ? +[] { confine_privileged_processor_thread(0); }
-                                                        : +[] { confine_processor_thread(0); }}) {
+         {+[] { confine_relay_thread(); }, privileged ? +[] { confine_privileged_processor_thread(0); }
+                                                      : +[] { confine_processor_thread(0); }}) {
         std::async(std::launch::async, confine).get();
     }
     return {

@@ -76,7 +76,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     of_console.of([&] {
         std::thread([&] {
             of_console.of([&] {
-                confine_console_thread(processor.group);
+                confine_relay_thread(processor.group);
                 end.machine = console.relay(signals, terminal && terminal->active());
             });
         }).join();

@@ -124,7 +124,7 @@ TEST(KvmReport, ExitsAndCounts) {
 // ---- confinement
 
 TEST(Confinement, HoldsTheThreadAndNoOther) {
-    for (void (*confine)() : {+[] { confine_console_thread(); }, +[] { confine_processor_thread(0); }}) {
+    for (void (*confine)() : {+[] { confine_relay_thread(); }, +[] { confine_processor_thread(0); }}) {
         int opened = 0;
         int error = 0;
         int socket_made = 0;

@@ -53,7 +53,7 @@ protected:
     }
     void start() {
         thread_ = std::thread([this] {
-            confine_packet_thread();
+            confine_relay_thread();
             relay_.run();
         });
     }
@@ -69,14 +69,14 @@ protected:
     // False: there was no room for so long.
     bool guest_sends(const Bytes& frame, int milliseconds = patience) {
         const auto bytes = static_cast<std::uint32_t>(frame.size());
-        std::uint8_t* place = writer_.reserve(bytes);
-        while (place == nullptr) {
+        std::span<std::uint8_t> place = writer_.reserve(bytes);
+        while (place.empty()) {
             if (writer_.wait(bytes) && !await(called_, milliseconds)) {
                 return false;
             }
             place = writer_.reserve(bytes);
         }
-        std::ranges::copy(frame, place);
+        std::ranges::copy(frame, place.begin());
         writer_.commit(bytes);
         if (writer_.must_call()) {
             ring();
@@ -91,7 +91,7 @@ protected:
             }
             frame = reader_.next();
         }
-        Bytes bytes(frame->begin(), frame->end());
+        Bytes bytes(frame->bytes.begin(), frame->bytes.end());
         reader_.release();
         if (reader_.must_call()) {
             ring();
@@ -134,7 +134,7 @@ protected:
     Descriptor down_ = make_event();
     PacketPair pair_ = make_packet_pair();
     PacketRelay relay_{events_,
-                       pair_.ours.number(),
+                       {.number = pair_.ours.number(), .has_headers = false},
                        *sent_,
                        *received_,
                        [this] { eventfd_write(called_.number(), 1); },

@@ -2,6 +2,7 @@
 #include "toolchain/net/tap.hpp"
 
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/net/packet_end.hpp"
 
 #include <array>
 #include <cstring>
@@ -71,7 +72,8 @@ TEST(Tap, CarriesFrames) {
         const Descriptor raw(socket(AF_PACKET, SOCK_RAW, 0x0300)); // all, in network order
         std::array<std::uint8_t, 60> sent{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0,
                                           0,    0,    0,    1,    0x88, 0xb5, 42};
-        ASSERT_EQ(write(tap.number(), sent.data(), sent.size()), 60);
+        const PacketEnd end{.number = tap.number(), .has_headers = true};
+        ASSERT_EQ(end.write(sent, {}), 70); // with its header
         for (ssize_t got = 0; got != 60 || frame[14] != 42;) {
             pollfd waiting{.fd = raw.number(), .events = POLLIN, .revents = 0};
             ASSERT_GT(poll(&waiting, 1, 5000), 0);

@@ -166,29 +166,38 @@ std::optional<NetworkAddress> network_address() {
 bool network_is_up() {
     return host.network.is_up;
 }
-std::uint8_t* packet_room(std::uint32_t bytes) {
-    if (host.network.sent.size() == host.network.room) {
-        return nullptr;
-    }
-    packet_in_room.assign(bytes, 0xcc);
-    return packet_in_room.data();
+bool takes_unfinished_packets() {
+    return host.network.finishes_packets;
 }
-void send_packet(std::uint32_t bytes) {
+std::span<std::uint8_t> packet_room(std::uint32_t least) {
+    if (host.network.sent.size() == host.network.room) {
+        return {};
+    }
+    packet_in_room.assign(std::max<std::size_t>(least, host.network.room_bytes), 0xcc);
+    return packet_in_room;
+}
+void send_packet(std::uint32_t bytes, const ethernet::Unfinished& left) {
     if (bytes == 0 || bytes > packet_in_room.size()) {
         throw fake::Misuse("a packet that does not fit its room");
     }
     packet_in_room.resize(bytes);
     host.network.sent.push_back(packet_in_room);
+    host.network.left.push_back(left);
     packets_moved = true;
 }
-std::optional<std::span<const std::uint8_t>> received_packet() {
+std::optional<ReceivedPacket> received_packet() {
     if (host.network.received.empty()) {
         return {};
     }
-    return host.network.received.front();
+    ReceivedPacket packet = host.network.states.empty() ? ReceivedPacket{} : host.network.states.front();
+    packet.bytes = host.network.received.front();
+    return packet;
 }
 void release_packet() {
     host.network.received.pop_front();
+    if (!host.network.states.empty()) {
+        host.network.states.pop_front();
+    }
     packets_moved = true;
 }
 void notify_packets() {

@@ -42,10 +42,14 @@ using Packet = std::vector<std::uint8_t>;
 struct Network {
     std::optional<backend::NetworkAddress> address;
     bool is_up = true;
-    std::size_t room = 1000; // packets that may be sent
+    bool finishes_packets = false;
+    std::size_t room = 1000;    // packets that may be sent
+    std::size_t room_bytes = 0; // for each, where the card does not ask for more
     std::vector<Packet> sent;
-    std::deque<Packet> received; // on their way to the guest
-    unsigned calls = 0;          // of notify_packets() where there was something to tell
+    std::vector<ethernet::Unfinished> left;     // of each of these
+    std::deque<Packet> received;                // on their way to the guest
+    std::deque<backend::ReceivedPacket> states; // of the first of these, but for their bytes
+    unsigned calls = 0;                         // of notify_packets() where there was something to tell
 };
 
 struct Host {

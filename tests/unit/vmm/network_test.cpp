@@ -3,11 +3,17 @@
 #include "frontends/x86/network.hpp"
 
 #include "devices/dp83820/registers.hpp"
+#include "devices/ethernet/ipv4_packet.hpp"
+#include "devices/ethernet/segment_cutter.hpp"
 #include "frontends/x86/device_memory.hpp"
 #include "frontends/x86/machine.hpp"
+#include "frontends/x86/sent_packets.hpp"
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "tests/unit/devices/ethernet/stream.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -221,6 +227,237 @@ TEST_F(Network, ABufferThatLeadsOutOfRamIsABusFault) {
     take_events();
     EXPECT_TRUE(fake::host.network.received.empty());
     EXPECT_EQ(pc.network.statistics.bus_faults, 1U);
+}
+
+// A stream by descriptors that ask for checksums, as Linux's driver does.
+class Stream : public Network {
+protected:
+    void SetUp() override {
+        Network::SetUp();
+        write(at::cfg, cfg_mode_1000 | cfg_extsts_en);
+        write(at::vtcr, vtcr_ppchk);
+        write(at::vrcr, vrcr_ipen);
+        fake::host.network.finishes_packets = true;
+        fake::host.network.room_bytes = 80'000;
+    }
+    static void queue_stream(const std::vector<Bytes>& frames) {
+        queue({frames.begin(), frames.end()});
+        for (unsigned i = 0; i < frames.size(); ++i) {
+            store(sent_list + (i * descriptor_bytes) + 12, extsts_ippkt | extsts_tcppkt);
+        }
+        write(at::cr, cr_txe);
+    }
+    // What the other end makes of what was sent.
+    static std::vector<Bytes> finished() {
+        std::vector<Bytes> frames;
+        for (std::size_t i = 0; i < fake::host.network.sent.size(); ++i) {
+            Bytes packet = fake::host.network.sent[i];
+            const ethernet::Unfinished left = fake::host.network.left[i];
+            ethernet::SegmentCutter cutter;
+            if (left.segment_bytes != 0 && cutter.start(packet, left.segment_bytes)) {
+                while (cutter.has_next()) {
+                    const ethernet::Frame frame = cutter.next(packet);
+                    frames.emplace_back(frame.begin(), frame.end());
+                }
+                continue;
+            }
+            EXPECT_EQ(left.segment_bytes, 0);
+            if (left.checksum_start != 0) {
+                ethernet::finish_checksum(packet);
+            }
+            frames.push_back(packet);
+        }
+        return frames;
+    }
+    static void give(const Bytes& packet, std::uint16_t segment_bytes, bool lacks_checksum) {
+        fake::host.network.received.push_back(packet);
+        fake::host.network.states.push_back({.bytes = {},
+                                             .segment_bytes = segment_bytes,
+                                             .lacks_checksum = lacks_checksum,
+                                             .is_verified = false});
+    }
+    static std::uint32_t extsts_of(unsigned number) {
+        return load(received_list + (number * descriptor_bytes) + 12);
+    }
+};
+
+TEST_F(Stream, GoesAsOnePacketToWhoCutsIt) {
+    const std::vector<Bytes> frames = make_stream(20'000, 1448);
+    queue_stream(frames);
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_EQ(finished(), frames);
+    EXPECT_EQ(counters.packets_sent, frames.size());
+    EXPECT_EQ(pc.network.statistics.sent_frames, frames.size());
+}
+
+TEST_F(Stream, GoesInFramesToWhoDoesNot) {
+    fake::host.network.finishes_packets = false;
+    const std::vector<Bytes> frames = make_stream(20'000, 1448);
+    queue_stream(frames);
+    EXPECT_EQ(fake::host.network.sent, frames);
+    EXPECT_TRUE(std::ranges::all_of(fake::host.network.left, [](const ethernet::Unfinished& left) {
+        return left.checksum_start == 0 && left.segment_bytes == 0;
+    }));
+}
+
+TEST_F(Stream, WhatDoesNotBelongToItKeepsItsPlace) {
+    std::vector<Bytes> frames = make_stream(6000, 1448);
+    const std::vector<Bytes> others = make_stream(4000, 1000, {.sequence = 77, .payload = {}});
+    frames.insert(frames.begin() + 2, others[0]);
+    frames.insert(frames.begin() + 3, plain_frame(60));
+    frames.insert(frames.begin() + 4, others[1]);
+    queue_stream(frames);
+    EXPECT_EQ(finished(), frames);
+    EXPECT_LT(fake::host.network.sent.size(), frames.size());
+}
+
+TEST_F(Stream, WhatDoesNotBelongToItWaitsForRoom) {
+    std::vector<Bytes> frames = make_stream(4000, 1448);
+    frames.pop_back(); // it is open, and
+    const std::vector<Bytes> others = make_stream(4000, 1000, {.sequence = 77, .payload = {}});
+    frames.insert(frames.end(), others.begin(), others.end());
+    fake::host.network.room = 1;
+    queue_stream(frames);
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    fake::host.network.room = 2;
+    take_events();
+    EXPECT_EQ(fake::host.network.sent.size(), 2U);
+    fake::host.network.room = 100;
+    take_events();
+    EXPECT_EQ(finished(), frames);
+    EXPECT_EQ(counters.packets_sent, frames.size());
+}
+
+// A frame at a time, as Linux gives them to the card.
+class HeldStream : public Stream {
+protected:
+    void SetUp() override {
+        Stream::SetUp();
+        pc.rest_processor(false);
+    }
+    void TearDown() override { rest(); } // what is held is no other test's
+    static void rest() {
+        pc.rest_processor(true);
+        take_events();
+    }
+    const std::vector<Bytes> frames = make_stream(20'000, 1448);
+};
+
+TEST_F(HeldStream, GoesWithItsLast) {
+    for (const Bytes& frame : frames) {
+        EXPECT_TRUE(fake::host.network.sent.empty());
+        fake::host.now += 10'000;
+        queue_stream({frame});
+    }
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_EQ(finished(), frames);
+}
+
+TEST_F(HeldStream, GoesWhenNothingFollows) {
+    queue_stream({frames[0]});
+    fake::host.now += 50'000;
+    queue_stream({frames[1]});
+    ASSERT_TRUE(fake::host.timer);
+    while (fake::host.network.sent.empty()) {
+        ASSERT_TRUE(fake::host.timer);
+        ASSERT_GT(*fake::host.timer, fake::host.now);
+        fake::host.now = *fake::host.timer;
+        take_events();
+    }
+    EXPECT_LE(fake::host.now, 1'000'000U);
+    EXPECT_EQ(finished(), std::vector<Bytes>(frames.begin(), frames.begin() + 2));
+    EXPECT_EQ(fake::host.network.calls, 1U);
+}
+
+TEST_F(HeldStream, StaysWhileMoreComes) {
+    for (unsigned i = 0; i + 1 < frames.size(); ++i) {
+        fake::host.now += 90'000;
+        take_events();
+        queue_stream({frames[i]});
+    }
+    EXPECT_TRUE(fake::host.network.sent.empty());
+}
+
+TEST_F(HeldStream, GoesWhenTheGuestRests) {
+    queue_stream({frames[0], frames[1]});
+    EXPECT_TRUE(fake::host.network.sent.empty());
+    rest();
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_EQ(fake::host.network.calls, 1U);
+    EXPECT_FALSE(held_packet_due());
+}
+
+TEST_F(HeldStream, GoesBeforeAnotherPacket) {
+    queue_stream({frames[0], frames[1]});
+    queue({plain_frame(60)});
+    write(at::cr, cr_txe);
+    ASSERT_EQ(fake::host.network.sent.size(), 2U);
+    EXPECT_EQ(fake::host.network.sent[1], plain_frame(60));
+}
+
+TEST_F(HeldStream, GoesWhenTheCardIsSwitchedOff) {
+    queue_stream({frames[0]});
+    write_command(0);
+    take_events();
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_FALSE(held_packet_due());
+}
+
+TEST_F(Stream, ComesInFrames) {
+    const std::vector<Bytes> frames = make_stream(20'000, 1448);
+    open_receiver(32);
+    give(make_segment({.flags = 0x18, .payload = pattern(20'000)}), 1448, true);
+    take_events();
+    EXPECT_TRUE(fake::host.network.received.empty());
+    for (unsigned i = 0; i < frames.size(); ++i) {
+        ASSERT_TRUE(is_received(i));
+        EXPECT_EQ(received(i), frames[i]) << i;
+        EXPECT_EQ(extsts_of(i), extsts_ippkt | extsts_tcppkt);
+    }
+}
+
+TEST_F(Stream, ComesAsFarAsThereIsRoom) {
+    const std::vector<Bytes> frames = make_stream(60'000, 1448);
+    open_receiver(1);
+    give(make_segment({.flags = 0x18, .payload = pattern(60'000)}), 1448, true);
+    give(plain_frame(100), 0, false);
+    take_events();
+    EXPECT_EQ(fake::host.network.received.size(), 2U);
+    for (unsigned i = 0; i < frames.size(); ++i) {
+        ASSERT_TRUE(is_received(0)) << i;
+        ASSERT_EQ(received(0), frames[i]) << i;
+        open_receiver(1);
+    }
+    ASSERT_TRUE(is_received(0));
+    EXPECT_EQ(received(0), plain_frame(100));
+    EXPECT_EQ(counters.packets_received, frames.size() + 1);
+}
+
+TEST_F(Stream, AMissingChecksumIsFilledIn) {
+    const Bytes frame = make_segment({.payload = pattern(999)});
+    open_receiver(2);
+    give(without_checksum(frame), 0, true);
+    give(without_checksum(frame), 0, false);
+    take_events();
+    EXPECT_EQ(received(0), frame);
+    EXPECT_EQ(extsts_of(0), extsts_ippkt | extsts_tcppkt);
+    EXPECT_EQ(extsts_of(1), extsts_ippkt | extsts_tcppkt | extsts_tcperr);
+}
+
+// Behind a packet that is being cut there is a guest that goes away.
+TEST_F(Stream, EndsWithItsBusMaster) {
+    open_receiver(1);
+    give(make_segment({.flags = 0x18, .payload = pattern(60'000)}), 1448, true);
+    take_events();
+    write_command(3);
+    take_events();
+    EXPECT_TRUE(fake::host.network.received.empty());
+    write_command(7);
+    write(at::cr, cr_rxr);
+    open_receiver(4);
+    give(make_segment({.flags = 0x18, .payload = pattern(2000)}), 1448, true);
+    take_events();
+    EXPECT_EQ(received(0), make_stream(2000, 1448)[0]);
 }
 
 TEST(NetworkCard, IsThereWhereTheBackEndCarriesPackets) {

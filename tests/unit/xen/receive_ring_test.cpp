@@ -4,6 +4,7 @@
 #include "tests/unit/xen/other_end.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
 #include <numeric>
@@ -26,6 +27,20 @@ protected:
         const netif_rx_request request = end_.take();
         end_.answer(netif_rx_response{.id = request.id, .offset = offset, .flags = flags, .status = status});
         return request;
+    }
+    // In the place of a response.
+    void answer_extra(const netif_extra_info& extra) {
+        end_.take();
+        netif_rx_response slot{};
+        std::memcpy(&slot, &extra, sizeof extra);
+        end_.answer(slot);
+    }
+    static netif_extra_info segments(std::uint16_t bytes) {
+        netif_extra_info extra{};
+        extra.type = XEN_NETIF_EXTRA_TYPE_GSO;
+        extra.u.gso.size = bytes;
+        extra.u.gso.type = XEN_NETIF_GSO_TYPE_TCPV4;
+        return extra;
     }
     // Nothing comes, and the page is the other domain's again.
     void expect_refused() {
@@ -72,8 +87,8 @@ TEST_F(Receive, APacketIsThereUntilItIsReleased) {
     for (unsigned i = 0; i < 2; ++i) {
         const auto packet = ring_.next();
         ASSERT_TRUE(packet);
-        EXPECT_EQ(packet->data(), memory_.data() + ((request.gref - first_grant) * page_size) + 2);
-        EXPECT_EQ(packet->size(), 1514U);
+        EXPECT_EQ(packet->bytes.data(), memory_.data() + ((request.gref - first_grant) * page_size) + 2);
+        EXPECT_EQ(packet->bytes.size(), 1514U);
     }
     EXPECT_FALSE(ring_.push());
     ring_.release();
@@ -93,7 +108,7 @@ TEST_F(Receive, PacketsComeForEver) {
         }
         if (random() % 2 != 0) {
             if (const auto packet = ring_.next()) {
-                ASSERT_EQ(packet->size(), 1 + (received++ % page_size));
+                ASSERT_EQ(packet->bytes.size(), 1 + (received++ % page_size));
                 ring_.release();
                 ring_.push();
             }
@@ -106,7 +121,7 @@ TEST_F(Receive, PacketsComeForEver) {
 TEST_F(Receive, APageCanBeFull) {
     answer(page_size);
     ASSERT_TRUE(ring_.next());
-    EXPECT_EQ(ring_.next()->size(), page_size);
+    EXPECT_EQ(ring_.next()->bytes.size(), page_size);
 }
 
 TEST_F(Receive, PiecesArePutTogether) {
@@ -126,10 +141,10 @@ TEST_F(Receive, PiecesArePutTogether) {
         answer(60);
         const auto packet = ring_.next();
         ASSERT_TRUE(packet);
-        ASSERT_TRUE(std::ranges::equal(*packet, whole)) << times;
+        ASSERT_TRUE(std::ranges::equal(packet->bytes, whole)) << times;
         ring_.release();
         ASSERT_TRUE(ring_.next());
-        ASSERT_EQ(ring_.next()->size(), 60U);
+        ASSERT_EQ(ring_.next()->bytes.size(), 60U);
         ring_.release();
         ring_.push();
         ASSERT_EQ(end_.requests(), ReceiveRing::pages); // they are all its again
@@ -162,7 +177,7 @@ TEST_F(Receive, OfAWrongPieceNothingIsTaken) {
     answer(100);
     answer(60);
     ASSERT_TRUE(ring_.next());
-    EXPECT_EQ(ring_.next()->size(), 60U);
+    EXPECT_EQ(ring_.next()->bytes.size(), 60U);
     EXPECT_EQ(ring_.refused(), 1U);
 }
 
@@ -172,16 +187,75 @@ TEST_F(Receive, PiecesOfMoreThanAnyPacketAreRefused) {
     }
     answer(1);
     expect_refused();
-    for (unsigned pages = 0; pages < 3; ++pages) {
-        answer(page_size, 0, pages == 2 ? 0 : NETRXF_more_data);
+    constexpr unsigned most = ReceiveRing::longest_packet / page_size;
+    for (unsigned pages = 1; pages <= most; ++pages) {
+        answer(page_size, 0, pages == most ? 0 : NETRXF_more_data);
     }
     ASSERT_TRUE(ring_.next());
-    EXPECT_EQ(ring_.next()->size(), ReceiveRing::longest_packet);
+    EXPECT_EQ(ring_.next()->bytes.size(), ReceiveRing::longest_packet);
 }
 
-TEST_F(Receive, ExtraInformationEndsIt) {
-    answer(60, 0, NETRXF_extra_info);
-    expect_broken();
+TEST_F(Receive, ChecksumsAreAsTheFlagsSay) {
+    for (const unsigned flags : {0U, NETRXF_csum_blank | NETRXF_data_validated, NETRXF_data_validated}) {
+        for (const bool in_pieces : {false, true}) {
+            answer(60, 0, static_cast<std::uint16_t>(flags | (in_pieces ? NETRXF_more_data : 0U)));
+            if (in_pieces) {
+                answer(60);
+            }
+            const auto packet = ring_.next();
+            ASSERT_TRUE(packet);
+            EXPECT_EQ(packet->lacks_checksum, (flags & NETRXF_csum_blank) != 0);
+            EXPECT_EQ(packet->is_verified, (flags & NETRXF_data_validated) != 0);
+            EXPECT_EQ(packet->segment_bytes, 0);
+            ring_.release();
+        }
+    }
+}
+
+TEST_F(Receive, ExtraInformationSaysHowToCut) {
+    for (unsigned times = 0; times < 1000; ++times) { // the pages behind it come back too
+        const bool in_pieces = times % 2 != 0;
+        answer(3000, 0, static_cast<std::uint16_t>(NETRXF_extra_info | (in_pieces ? NETRXF_more_data : 0U)));
+        EXPECT_FALSE(ring_.next());
+        answer_extra(segments(1448));
+        if (in_pieces) {
+            EXPECT_FALSE(ring_.next());
+            answer(2000);
+        }
+        const auto packet = ring_.next();
+        ASSERT_TRUE(packet) << times;
+        EXPECT_EQ(packet->segment_bytes, 1448);
+        EXPECT_EQ(packet->bytes.size(), in_pieces ? 5000U : 3000U);
+        ring_.release();
+        answer(60);
+        ASSERT_TRUE(ring_.next());
+        EXPECT_EQ(ring_.next()->segment_bytes, 0);
+        ring_.release();
+        ring_.push();
+        ASSERT_EQ(end_.requests(), ReceiveRing::pages);
+    }
+    EXPECT_EQ(ring_.refused(), 0U);
+}
+
+TEST_F(Receive, OtherExtraInformationIsPassedOver) {
+    netif_extra_info hash{};
+    hash.type = XEN_NETIF_EXTRA_TYPE_HASH;
+    hash.flags = XEN_NETIF_EXTRA_FLAG_MORE;
+    answer(3000, 0, NETRXF_extra_info);
+    answer_extra(hash);
+    EXPECT_FALSE(ring_.next());
+    answer_extra(segments(1000));
+    ASSERT_TRUE(ring_.next());
+    EXPECT_EQ(ring_.next()->segment_bytes, 1000);
+    EXPECT_EQ(ring_.next()->bytes.size(), 3000U);
+}
+
+TEST_F(Receive, SegmentsOfWhatWasNotAskedForAreRefused) {
+    netif_extra_info extra = segments(1000);
+    extra.u.gso.type = XEN_NETIF_GSO_TYPE_TCPV6;
+    answer(3000, 0, NETRXF_extra_info);
+    answer_extra(extra);
+    expect_refused();
 }
 
 TEST_F(Receive, ResponsesThatRunAheadEndIt) {
@@ -221,10 +295,10 @@ TEST_F(Receive, NoResponseLeadsOutOfItsMemory) {
                         .status = static_cast<std::int16_t>(random() % 8 == 0 ? random() : random() % 4096)};
             page->rsp_prod += random() % 64 == 0 ? static_cast<std::uint32_t>(random()) : 1;
             if (const auto packet = ring.next()) {
-                ASSERT_LE(packet->size(), ReceiveRing::longest_packet);
-                ASSERT_GE(packet->data(), memory_.data());
-                ASSERT_LE(packet->data() + packet->size(), memory_.data() + memory_.size());
-                (void)std::accumulate(packet->begin(), packet->end(), 0U);
+                ASSERT_LE(packet->bytes.size(), ReceiveRing::longest_packet);
+                ASSERT_GE(packet->bytes.data(), memory_.data());
+                ASSERT_LE(packet->bytes.data() + packet->bytes.size(), memory_.data() + memory_.size());
+                (void)std::accumulate(packet->bytes.begin(), packet->bytes.end(), 0U);
                 ring.release();
                 ring.push();
             }

@@ -4,6 +4,7 @@
 #include "tests/unit/xen/other_end.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
@@ -15,12 +16,15 @@ namespace {
 
 constexpr std::uint32_t frame_room = 9220; // what the card asks for
 constexpr grant_ref_t first_grant = 100;
+constexpr unsigned short_packets = TransmitRing::pages - 2; // behind which a frame of three pages has no room
 
 class Transmit : public testing::Test {
 protected:
     Transmit() { ring_.start(*page_, memory_.data(), first_grant); }
 
-    bool send(std::uint32_t bytes) { return ring_.room(frame_room) != nullptr && ring_.send(bytes); }
+    bool send(std::uint32_t bytes, const ethernet::Unfinished& left = {}) {
+        return !ring_.room(frame_room).empty() && ring_.send(bytes, left);
+    }
     unsigned fill() {
         unsigned sent = 0;
         while (send(60)) {
@@ -36,36 +40,36 @@ protected:
     }
     // Once there is no other end, packets are lost, and nobody waits for it.
     void expect_broken() {
-        while (!ring_.is_broken() && ring_.room(frame_room) != nullptr) {
-            ring_.send(60);
+        while (!ring_.is_broken() && !ring_.room(frame_room).empty()) {
+            ring_.send(60, {});
         }
         EXPECT_TRUE(ring_.is_broken());
-        EXPECT_EQ(ring_.room(frame_room), memory_.data());
-        EXPECT_FALSE(ring_.send(60));
+        EXPECT_GE(ring_.room(frame_room).size(), frame_room);
+        EXPECT_FALSE(ring_.send(60, {}));
         EXPECT_TRUE(ring_.wait());
     }
 
     std::vector<std::uint8_t> memory_ =
-        std::vector<std::uint8_t>(TransmitRing::rooms * std::size_t{TransmitRing::room_bytes});
+        std::vector<std::uint8_t>(TransmitRing::pages * std::size_t{page_size});
     std::unique_ptr<TransmitPage> page_ = std::make_unique<TransmitPage>();
     fake::OtherEnd<TransmitPage> end_{*page_};
     TransmitRing ring_;
 };
 
 TEST_F(Transmit, APacketGoesByTheGrantOfItsRoom) {
-    std::uint8_t* const room = ring_.room(frame_room);
-    ASSERT_NE(room, nullptr);
-    ASSERT_LE(room + frame_room, memory_.data() + memory_.size());
-    EXPECT_TRUE(ring_.send(1514));
+    const std::span<std::uint8_t> room = ring_.room(frame_room);
+    ASSERT_GE(room.size(), frame_room);
+    ASSERT_LE(room.data() + room.size(), memory_.data() + memory_.size());
+    EXPECT_TRUE(ring_.send(1514, {}));
     EXPECT_EQ(end_.requests(), 0U); // until push()
     EXPECT_TRUE(ring_.push());
     ASSERT_EQ(end_.requests(), 1U);
     const netif_tx_request request = end_.take();
-    EXPECT_EQ(memory_.data() + ((request.gref - first_grant) * std::size_t{page_size}), room);
+    EXPECT_EQ(memory_.data() + ((request.gref - first_grant) * std::size_t{page_size}), room.data());
     EXPECT_EQ(request.offset, 0);
     EXPECT_EQ(request.flags, 0);
     EXPECT_EQ(request.size, 1514);
-    EXPECT_NE(ring_.room(frame_room), room);
+    EXPECT_EQ(ring_.room(frame_room).data(), room.data() + page_size);
 }
 
 TEST_F(Transmit, WhoDoesNotWaitIsNotNotified) {
@@ -83,16 +87,16 @@ TEST_F(Transmit, WhoDoesNotWaitIsNotNotified) {
 }
 
 TEST_F(Transmit, AFullRingWaitsForHalfOfIt) {
-    EXPECT_EQ(fill(), TransmitRing::rooms);
-    EXPECT_EQ(ring_.room(frame_room), nullptr);
+    EXPECT_EQ(fill(), short_packets);
+    EXPECT_TRUE(ring_.room(frame_room).empty());
     EXPECT_TRUE(ring_.wait());
-    for (unsigned i = 0; i < TransmitRing::rooms; ++i) {
+    for (unsigned i = 0; i < short_packets; ++i) {
         const std::uint32_t before = page_->rsp_prod;
         end_.answer(netif_tx_response{.id = end_.take().id, .status = NETIF_RSP_OKAY});
-        EXPECT_EQ(end_.must_notify(before), i + 1 == TransmitRing::rooms / 2);
+        EXPECT_EQ(end_.must_notify(before), i + 1 == short_packets / 2);
     }
     EXPECT_FALSE(ring_.wait()); // they have come
-    EXPECT_EQ(fill(), TransmitRing::rooms);
+    EXPECT_EQ(fill(), short_packets);
 }
 
 TEST_F(Transmit, RoomsComeBackInAnyOrder) {
@@ -114,14 +118,14 @@ TEST_F(Transmit, RoomsComeBackInAnyOrder) {
 }
 
 TEST_F(Transmit, WhatDoesNotFitIsLost) {
-    EXPECT_EQ(ring_.room(TransmitRing::room_bytes + 1), nullptr);
-    EXPECT_EQ(ring_.room(~std::uint32_t{0}), nullptr);
+    EXPECT_TRUE(ring_.room(80'000).empty());
+    EXPECT_TRUE(ring_.room(~std::uint32_t{0}).empty());
     EXPECT_FALSE(send(page_size + 1));
     EXPECT_FALSE(ring_.push());
     EXPECT_TRUE(send(page_size));
     ring_.send_pieces(true);
-    EXPECT_FALSE(send(TransmitRing::room_bytes + 1));
-    EXPECT_TRUE(send(TransmitRing::room_bytes));
+    EXPECT_FALSE(send(TransmitRing::longest_packet + 1));
+    EXPECT_TRUE(send(TransmitRing::longest_packet));
     EXPECT_FALSE(ring_.is_broken());
 }
 
@@ -146,36 +150,101 @@ TEST_F(Transmit, ALongPacketGoesInPieces) {
     }
 }
 
-TEST_F(Transmit, ARoomIsFreeWhenAllItsPiecesAreAnswered) {
+// Of packets of any length, answered in any order: no page has two, and no slot of the ring.
+TEST_F(Transmit, PagesAreFreeWhenAllTheirPacketIsAnswered) {
     ring_.send_pieces(true);
-    std::vector<std::uint16_t> sent;
-    while (send(9018)) {
-        ring_.push();
-    }
-    while (end_.requests() != 0) {
-        sent.push_back(end_.take().id);
-    }
-    ASSERT_EQ(sent.size(), TransmitRing::pages);
-    std::ranges::shuffle(sent, std::mt19937(1));
-    std::vector<unsigned> answered(TransmitRing::rooms);
-    unsigned free = 0;
-    for (const std::uint16_t id : sent) {
-        end_.answer(netif_tx_response{
-            .id = id, .status = static_cast<std::int16_t>(id % 4 == 0 ? NETIF_RSP_ERROR : NETIF_RSP_OKAY)});
-        free += ++answered[id / TransmitRing::room_pages] == TransmitRing::room_pages ? 1 : 0;
-        if (free != 0) {
-            EXPECT_TRUE(send(60));
-            --free;
-        } else {
-            EXPECT_EQ(ring_.room(frame_room), nullptr);
+    std::mt19937 random(1);
+    std::vector<netif_tx_request> sent;
+    std::vector<bool> is_with_backend(TransmitRing::pages);
+    for (unsigned i = 0; i < 200'000; ++i) {
+        const auto room = ring_.room(frame_room);
+        if (!room.empty() && random() % 4 != 0) {
+            ASSERT_LE(room.data() + room.size(), memory_.data() + memory_.size());
+            const auto first = static_cast<std::size_t>(room.data() - memory_.data()) / page_size;
+            for (std::size_t page = first; page < first + (room.size() / page_size); ++page) {
+                ASSERT_FALSE(is_with_backend[page]);
+            }
+            const std::size_t most = std::min<std::size_t>(room.size(), TransmitRing::longest_packet);
+            const auto bytes = static_cast<std::uint32_t>(1 + (random() % (random() % 2 != 0 ? most : 1514)));
+            ASSERT_TRUE(ring_.send(bytes, {}));
+            ring_.push();
+            while (end_.requests() != 0) {
+                sent.push_back(end_.take());
+                is_with_backend[sent.back().id] = true;
+            }
+        }
+        while (!sent.empty() && random() % 16 != 0) {
+            std::swap(sent[random() % sent.size()], sent.back());
+            end_.answer(netif_tx_response{.id = sent.back().id, .status = NETIF_RSP_OKAY});
+            is_with_backend[sent.back().id] = false;
+            sent.pop_back();
         }
     }
-    unsigned refused = 0;
-    for (unsigned room = 0; room < TransmitRing::rooms; ++room) {
-        const unsigned first = room * TransmitRing::room_pages;
-        refused += first % 4 == 0 || (first + 1) % 4 == 0 || (first + 2) % 4 == 0 ? 1 : 0;
+    EXPECT_FALSE(ring_.is_broken());
+    EXPECT_EQ(ring_.refused(), 0U);
+}
+
+TEST_F(Transmit, OneWrongPieceIsARefusedPacket) {
+    ring_.send_pieces(true);
+    ASSERT_TRUE(send(9018));
+    ring_.push();
+    for (unsigned piece = 0; piece < 3; ++piece) {
+        end_.answer(netif_tx_response{
+            .id = end_.take().id,
+            .status = static_cast<std::int16_t>(piece == 1 ? NETIF_RSP_ERROR : NETIF_RSP_OKAY)});
     }
-    EXPECT_EQ(ring_.refused(), refused);
+    fill();
+    answer_all();
+    fill();
+    EXPECT_EQ(ring_.refused(), 1U);
+}
+
+TEST_F(Transmit, ALeftChecksumIsSaid) {
+    ASSERT_TRUE(send(60, {.checksum_start = 34, .checksum_offset = 16}));
+    ring_.push();
+    EXPECT_EQ(end_.take().flags, NETTXF_csum_blank | NETTXF_data_validated);
+}
+
+TEST_F(Transmit, SegmentsAreSaidByExtraInformation) {
+    ring_.send_pieces(true);
+    constexpr ethernet::Unfinished left{
+        .checksum_start = 34, .checksum_offset = 16, .segment_bytes = 1448, .header_bytes = 66};
+    for (unsigned times = 0; times < 1000; ++times) {
+        ASSERT_TRUE(send(5000, left)) << times;
+        ring_.push();
+        ASSERT_EQ(end_.requests(), 3U);
+        const netif_tx_request first = end_.take();
+        EXPECT_EQ(first.flags,
+                  NETTXF_csum_blank | NETTXF_data_validated | NETTXF_extra_info | NETTXF_more_data);
+        EXPECT_EQ(first.size, 5000);
+        const netif_tx_request slot = end_.take();
+        netif_extra_info extra{};
+        std::memcpy(&extra, &slot, sizeof extra);
+        EXPECT_EQ(extra.type, XEN_NETIF_EXTRA_TYPE_GSO);
+        EXPECT_EQ(extra.flags, 0);
+        EXPECT_EQ(extra.u.gso.type, XEN_NETIF_GSO_TYPE_TCPV4);
+        EXPECT_EQ(extra.u.gso.size, 1448);
+        EXPECT_EQ(extra.u.gso.features, 0);
+        const netif_tx_request second = end_.take();
+        EXPECT_EQ(second.flags, 0);
+        EXPECT_EQ(second.size, 5000 - page_size);
+        end_.answer(netif_tx_response{.id = first.id, .status = NETIF_RSP_OKAY});
+        end_.answer(netif_tx_response{.id = 0xffff, .status = NETIF_RSP_NULL});
+        end_.answer(netif_tx_response{.id = second.id, .status = NETIF_RSP_OKAY});
+    }
+    EXPECT_FALSE(ring_.is_broken());
+}
+
+// Two slots each: the ring is full before the pages are.
+TEST_F(Transmit, ExtraInformationNeedsRoomInTheRing) {
+    ring_.send_pieces(true);
+    unsigned sent = 0;
+    while (send(4000, {.checksum_start = 34, .checksum_offset = 16, .segment_bytes = 1448})) {
+        ++sent;
+    }
+    EXPECT_GT(sent, (TransmitPage::size / 2) - 4);
+    ring_.push();
+    EXPECT_LE(end_.requests(), TransmitPage::size);
     EXPECT_FALSE(ring_.is_broken());
 }
 
@@ -203,7 +272,7 @@ TEST_F(Transmit, AResponseToNothingEndsIt) {
 
 TEST_F(Transmit, ResponsesThatRunAheadEndIt) {
     fill();
-    page_->rsp_prod = TransmitRing::rooms + 1;
+    page_->rsp_prod = TransmitPage::size + 1;
     expect_broken();
 }
 
@@ -214,7 +283,7 @@ TEST_F(Transmit, ResponsesThatGoBackEndIt) {
 }
 
 TEST_F(Transmit, ResponsesToWhatWasNotPushedEndIt) {
-    for (unsigned i = 0; i < TransmitRing::rooms; ++i) {
+    for (unsigned i = 0; i < short_packets; ++i) {
         send(60);
     }
     end_.answer(netif_tx_response{.id = 0, .status = NETIF_RSP_OKAY});

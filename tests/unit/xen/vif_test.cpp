@@ -91,7 +91,9 @@ TEST_F(Device, OffersItsRingsWhenTheBackendWaits) {
     EXPECT_EQ(store_.nodes[ours + "event-channel"], "4000000000");
     EXPECT_EQ(store_.nodes[ours + "request-rx-copy"], "1");
     EXPECT_EQ(store_.nodes[ours + "feature-rx-notify"], "1");
-    EXPECT_EQ(store_.nodes[ours + "feature-no-csum-offload"], "1");
+    EXPECT_FALSE(store_.nodes.contains(ours + "feature-no-csum-offload"));
+    EXPECT_EQ(store_.nodes[ours + "feature-ipv6-csum-offload"], "0");
+    EXPECT_EQ(store_.nodes[ours + "feature-gso-tcpv4"], "1");
     EXPECT_EQ(store_.nodes[ours + "feature-sg"], "1");
     EXPECT_EQ(store_.nodes[ours + "state"], "4");
     tell(XenbusStateConnected);
@@ -107,6 +109,18 @@ TEST_F(Device, SendsPiecesWhereTheBackendTakesThem) {
         store_.set(theirs + "/feature-sg", feature);
         connect();
         EXPECT_EQ(vif_.takes_pieces(), takes) << feature;
+    }
+}
+
+TEST_F(Device, LeavesWorkToABackendThatTakesPiecesAndSegments) {
+    for (const auto& [pieces, segments] :
+         {std::pair("1", "1"), std::pair("0", "1"), std::pair("1", "0"), std::pair("1", "x")}) {
+        Vif another;
+        std::swap(vif_, another);
+        store_.set(theirs + "/feature-sg", pieces);
+        store_.set(theirs + "/feature-gso-tcpv4", segments);
+        connect();
+        EXPECT_EQ(vif_.takes_unfinished(), pieces == std::string("1") && segments == std::string("1"));
     }
 }
 

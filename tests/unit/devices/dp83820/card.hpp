@@ -37,7 +37,8 @@ public:
     std::vector<Bytes> sent() {
         std::vector<Bytes> frames;
         while (true) {
-            const Dp83820::Transmitted result = nic.transmit(ram.memory(), Dp83820::TransmitRoom(room), now);
+            const Dp83820::Transmitted result = nic.transmit(ram.memory(), Dp83820::TransmitRoom(room),
+                                                             Dp83820::SentChecksums::complete, now);
             if (result.outcome == Dp83820::Outcome::idle) {
                 return frames;
             }

@@ -2,7 +2,7 @@
 // Frames as the tests want them, with checksums computed in the simplest way there is.
 #pragma once
 
-#include "devices/dp83820/ethernet.hpp"
+#include "devices/ethernet/frame.hpp"
 
 #include <cstdint>
 #include <numeric>
@@ -13,10 +13,10 @@ namespace previrt {
 
 using Bytes = std::vector<std::uint8_t>;
 
-inline constexpr dp83820::MacAddress card_address{0x02, 0x11, 0x22, 0x33, 0x44, 0x56};
-inline constexpr dp83820::MacAddress other_address{0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
-inline constexpr dp83820::MacAddress broadcast_address{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-inline constexpr dp83820::MacAddress all_hosts_address{0x01, 0x00, 0x5e, 0x00, 0x00, 0x01};
+inline constexpr ethernet::MacAddress card_address{0x02, 0x11, 0x22, 0x33, 0x44, 0x56};
+inline constexpr ethernet::MacAddress other_address{0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee};
+inline constexpr ethernet::MacAddress broadcast_address{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+inline constexpr ethernet::MacAddress all_hosts_address{0x01, 0x00, 0x5e, 0x00, 0x00, 0x01};
 
 inline void append(Bytes& to, std::span<const std::uint8_t> bytes) {
     to.insert(to.end(), bytes.begin(), bytes.end());
@@ -45,7 +45,7 @@ inline Bytes pattern(std::size_t bytes, std::uint8_t seed = 1) {
     return result;
 }
 
-inline Bytes make_frame(const dp83820::MacAddress& to, std::uint16_t type, const Bytes& payload) {
+inline Bytes make_frame(const ethernet::MacAddress& to, std::uint16_t type, const Bytes& payload) {
     Bytes frame;
     append(frame, to);
     append(frame, other_address);
@@ -67,7 +67,7 @@ inline std::vector<Bytes> cut(const Bytes& frame, std::size_t parts) {
 
 // `bytes` long, without FCS.
 inline Bytes plain_frame(std::size_t bytes, std::uint8_t seed = 1,
-                         const dp83820::MacAddress& to = card_address) {
+                         const ethernet::MacAddress& to = card_address) {
     return make_frame(to, 0x88b5, pattern(bytes - 14, seed)); // a type for experiments
 }
 

@@ -7,6 +7,7 @@ namespace previrt {
 namespace {
 
 using namespace dp83820;
+using namespace ethernet;
 
 class AsFreeBsd : public testing::Test {
 protected:

@@ -12,7 +12,10 @@ using namespace dp83820;
 class Hostile : public CardTest {
 protected:
     Dp83820::Outcome transmit_once() {
-        return card.nic.transmit(card.ram.memory(), Dp83820::TransmitRoom(room), card.now).outcome;
+        return card.nic
+            .transmit(card.ram.memory(), Dp83820::TransmitRoom(room), Dp83820::SentChecksums::complete,
+                      card.now)
+            .outcome;
     }
 
     std::array<std::uint8_t, Dp83820::transmit_room> room{};
@@ -105,8 +108,10 @@ TEST_F(Hostile, ARingThatIsRefilledWhileItIsRead) {
     layout.write(card.ram, transmit_at(0), transmit_at(0), transmit_buffer(0), cmdsts_own | cmdsts_more);
     layout.write(card.ram, receive_at(0), receive_at(0), receive_buffer(0), 0);
     card.write(at::cr, cr_txe | cr_rxe);
-    EXPECT_EQ(card.nic.transmit(memory, Dp83820::TransmitRoom(room), card.now).outcome,
-              Dp83820::Outcome::consumed);
+    EXPECT_EQ(
+        card.nic.transmit(memory, Dp83820::TransmitRoom(room), Dp83820::SentChecksums::complete, card.now)
+            .outcome,
+        Dp83820::Outcome::consumed);
     EXPECT_LE(refiller.reads, 3 * Dp83820::most_descriptors);
     refiller.reads = 0;
     EXPECT_TRUE(card.nic.receive(memory, plain_frame(60), Dp83820::Checksums::unverified, card.now));

@@ -100,6 +100,9 @@ TEST_F(Line, FramesThatHaveGoneWaitLonger) {
     card.read(at::isr);
     card.nic.interrupts.raise(isr_txok | isr_txidle, card.now);
     EXPECT_EQ(next_event(), card.now + sent_pause);
+    card.nic.interrupts.processor_rests = false;
+    ASSERT_GT(card.nic.interrupts.busy_sent_pause, sent_pause);
+    EXPECT_EQ(next_event(), card.now + card.nic.interrupts.busy_sent_pause);
     card.now += pause;
     EXPECT_FALSE(card.line());
     software_interrupt();

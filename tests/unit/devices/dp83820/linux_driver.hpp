@@ -21,7 +21,7 @@ public:
     // end.
     bool settle();
 
-    dp83820::MacAddress address{};
+    ethernet::MacAddress address{};
     std::vector<Bytes> received;              // what the stack got
     std::vector<std::uint32_t> received_tags; // extsts of each
     std::vector<Bytes> sent;                  // what came out at the cable

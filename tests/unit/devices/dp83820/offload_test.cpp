@@ -77,6 +77,40 @@ TEST_F(Offload, NoUdpChecksumOf0) {
     EXPECT_EQ(get_big_endian(result, udp_checksum_offset), 0xffff);
 }
 
+// To who takes it; then the sum of the pseudo header is in its place, whatever the guest has put there.
+TEST_F(Offload, LeavesWhatIsTaken) {
+    card.write(at::vtcr, vtcr_ppchk);
+    std::array<std::uint8_t, Dp83820::transmit_room> room{};
+    const auto left_of = [&](const Bytes& frame, std::uint32_t extsts) {
+        card.write(at::txdp, transmit_at(0));
+        give_to_send(0, frame, 0, extsts);
+        card.write(at::cr, cr_txe);
+        const auto sent = card.nic.transmit(card.ram.memory(), room, Dp83820::SentChecksums::left, card.now);
+        EXPECT_EQ(sent.outcome, Dp83820::Outcome::frame);
+        return sent;
+    };
+    for (const std::uint8_t protocol : {tcp, udp}) {
+        const Bytes frame = ip_frame(protocol, pattern(101));
+        const auto sent = left_of(frame, extsts_ippkt | extsts_tcppkt | extsts_udppkt);
+        EXPECT_EQ(sent.left.checksum_start, transport_offset);
+        EXPECT_EQ(sent.left.checksum_offset, protocol == tcp ? 16 : 6);
+        EXPECT_EQ(sent.left.segment_bytes, 0);
+        EXPECT_TRUE(std::ranges::equal(sent.frame, unfinished(frame, protocol)));
+    }
+    const Bytes frame = ip_frame(tcp, pattern(101));
+    const auto expect_complete = [&](const Bytes& given, std::uint32_t extsts, const Bytes& expected) {
+        const auto sent = left_of(given, extsts);
+        EXPECT_EQ(sent.left.checksum_start, 0);
+        EXPECT_TRUE(std::ranges::equal(sent.frame, expected));
+    };
+    expect_complete(frame, 0, frame); // the guest's own
+    expect_complete(with_tag(unfinished(frame, tcp), 7), extsts_tcppkt, with_tag(frame, 7));
+    card.write(at::vtcr, vtcr_ppchk | vtcr_vppti);
+    expect_complete(unfinished(frame, tcp), extsts_tcppkt | extsts_vpkt | swapped(7), with_tag(frame, 7));
+    const Bytes fragment = ip_frame(udp, pattern(40), 0x2000);
+    expect_complete(fragment, extsts_udppkt, fragment);
+}
+
 // iPXE marks all that it sends.
 TEST_F(Offload, LeavesAloneWhatItCannotRead) {
     card.write(at::vtcr, vtcr_ppchk);

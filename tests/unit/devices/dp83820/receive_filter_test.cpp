@@ -5,6 +5,7 @@ namespace previrt {
 namespace {
 
 using namespace dp83820;
+using namespace ethernet;
 
 constexpr MacAddress other_group{0x01, 0x00, 0x5e, 0x7f, 0xff, 0xfa};
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace previrt::dp83820 {
+namespace previrt::ethernet {
 
 using Frame = std::span<const std::uint8_t>; // without FCS
 using MacAddress = std::array<std::uint8_t, 6>;
@@ -27,9 +27,23 @@ constexpr std::uint16_t read_big_endian(Frame bytes, std::size_t offset) {
     return static_cast<std::uint16_t>((bytes[offset] << 8U) | bytes[offset + 1]);
 }
 
+constexpr std::uint32_t read_big_endian_32(Frame bytes, std::size_t offset) {
+    return (std::uint32_t{read_big_endian(bytes, offset)} << 16U) | read_big_endian(bytes, offset + 2);
+}
+
+constexpr void write_big_endian(std::span<std::uint8_t> bytes, std::size_t offset, std::uint16_t value) {
+    bytes[offset] = static_cast<std::uint8_t>(value >> 8U);
+    bytes[offset + 1] = static_cast<std::uint8_t>(value);
+}
+
+constexpr void write_big_endian_32(std::span<std::uint8_t> bytes, std::size_t offset, std::uint32_t value) {
+    write_big_endian(bytes, offset, static_cast<std::uint16_t>(value >> 16U));
+    write_big_endian(bytes, offset + 2, static_cast<std::uint16_t>(value));
+}
+
 // The same as a chip that is little endian shows them: TCI, VDR.
 constexpr std::uint16_t read_little_endian(Frame bytes, std::size_t offset) {
     return static_cast<std::uint16_t>(bytes[offset] | (bytes[offset + 1] << 8U));
 }
 
-} // namespace previrt::dp83820
+} // namespace previrt::ethernet
