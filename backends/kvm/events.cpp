@@ -85,8 +85,10 @@ void idle() {
     ++counters.hypercalls[call_wait];
     const std::uint64_t time = now();
     const std::uint64_t left = timer_when > time ? timer_when - time : 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // as every doorbell
     *reinterpret_cast<volatile std::uint64_t*>(doorbell_address + doorbell_idle) =
         timer_when == never ? never : left;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 bool take_events() {

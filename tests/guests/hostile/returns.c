@@ -110,7 +110,9 @@ CASE sysret_stack_non_canonical(void) {
     check("it comes back by an exception", true);
 }
 
+/* What is there is run with the guest's rights, and ends anywhere. */
 CASE iret_into_vmm(void) {
+    take_all_vectors();
     struct iret_frame frame = {.rip = vmm_image + 0x123,
                                .cs = kernel_code,
                                .rflags = 2,
