@@ -83,8 +83,8 @@ struct Dp83820 {
     struct Transmitted {
         Outcome outcome;
         // From the start of the room, with tag, checksums and padding, without FCS.
-        std::span<std::uint8_t> frame{};
-        ethernet::Unfinished left{}; // of it
+        std::span<std::uint8_t> frame;
+        ethernet::Unfinished left; // of it
     };
     // Of TCP and UDP in frames without a tag, where the guest leaves them to the card.
     enum class SentChecksums : std::uint8_t { complete, left };

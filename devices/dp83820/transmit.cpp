@@ -104,7 +104,7 @@ Dp83820::Transmitted Dp83820::transmit(const GuestMemory& memory, TransmitRoom r
     if (packet.bytes > had) {
         std::memcpy(packet_start.data() + had, start + had, packet.bytes - had);
     }
-    return {.outcome = transmit_requested() ? Outcome::consumed : Outcome::idle};
+    return {.outcome = transmit_requested() ? Outcome::consumed : Outcome::idle, .frame = {}, .left = {}};
 }
 
 bool Dp83820::has_own_tag() const {
@@ -145,7 +145,7 @@ Dp83820::Transmitted Dp83820::finish_packet(const GuestMemory& memory, TransmitR
         packet = {};
         ++statistics.unsent_too_long;
         interrupts.raise(isr_txerr | isr_txurn, now);
-        return {.outcome = Outcome::consumed};
+        return {.outcome = Outcome::consumed, .frame = {}, .left = {}};
     }
     const std::span<std::uint8_t> given = room.first(packet.frame_bytes());
     const Unfinished left = do_checksums(given, loops_back() ? SentChecksums::complete : checksums);
@@ -154,16 +154,16 @@ Dp83820::Transmitted Dp83820::finish_packet(const GuestMemory& memory, TransmitR
     interrupts.raise(isr_txok, now);
     if (frame.size() < header_bytes) {
         ++statistics.unsent_too_short;
-        return {.outcome = Outcome::consumed};
+        return {.outcome = Outcome::consumed, .frame = {}, .left = {}};
     }
     if (loops_back()) {
         ++statistics.looped_frames;
         take_in(memory, frame, Checksums::unverified, now);
-        return {.outcome = Outcome::consumed};
+        return {.outcome = Outcome::consumed, .frame = {}, .left = {}};
     }
     if (!link()) {
         ++statistics.unsent_link_down;
-        return {.outcome = Outcome::consumed};
+        return {.outcome = Outcome::consumed, .frame = {}, .left = {}};
     }
     ++statistics.sent_frames;
     statistics.sent_bytes += frame.size();

@@ -47,9 +47,9 @@ std::uint64_t last_appended;
 constexpr std::uint64_t longest_hold = 200'000; // behind a time in which none has been appended
 constexpr std::uint64_t longest_pause = 100'000;
 
-void send_packet() {
-    const Unfinished left = packet->finish();
-    backend::send_packet(packet->bytes(), left);
+void end_packet(SegmentJoiner& joined) {
+    const Unfinished left = joined.finish();
+    backend::send_packet(joined.bytes(), left);
     packet.reset();
 }
 
@@ -68,29 +68,29 @@ bool begin_packet(std::uint64_t now) {
     return true;
 }
 
-void append_to_packet(std::uint64_t now) {
-    const std::span<std::uint8_t> place = packet->next(Dp83820::transmit_room);
+void append_to(SegmentJoiner& joined, std::uint64_t now) {
+    const std::span<std::uint8_t> place = joined.next(Dp83820::transmit_room);
     if (place.empty()) {
-        send_packet();
+        end_packet(joined);
         return;
     }
     const Dp83820::Transmitted sent = next_frame(place, now);
     const auto size = static_cast<std::uint32_t>(sent.frame.size());
-    if (sent.outcome == Dp83820::Outcome::frame && packet->append(size, sent.left)) {
+    if (sent.outcome == Dp83820::Outcome::frame && joined.append(size, sent.left)) {
         last_appended = now;
         return;
     }
     std::memcpy(waiting.bytes, place.data(), size);
     waiting.size = size;
     waiting.left = sent.left;
-    packet->restore();
+    joined.restore();
     if (sent.outcome == Dp83820::Outcome::frame) {
-        send_packet();
+        end_packet(joined);
     }
 }
 
-bool is_held(std::uint64_t now) {
-    if (!packet->goes_on() || pc.processor_rests()) {
+bool is_held(const SegmentJoiner& joined, std::uint64_t now) {
+    if (!joined.goes_on() || pc.processor_rests()) {
         return false;
     }
     if (now >= packet_due) {
@@ -105,13 +105,13 @@ bool is_held(std::uint64_t now) {
 void send_packets(std::uint64_t now) {
     while (waiting.size != 0 || pc.network.transmit_requested()) {
         if (packet) {
-            append_to_packet(now);
+            append_to(*packet, now);
         } else if (!begin_packet(now)) {
             return;
         }
     }
-    if (packet && !is_held(now)) {
-        send_packet();
+    if (packet && !is_held(*packet, now)) {
+        end_packet(*packet);
     }
 }
 
@@ -121,7 +121,7 @@ std::optional<std::uint64_t> held_packet_due() {
 
 void flush_packets() {
     if (packet) {
-        send_packet();
+        end_packet(*packet);
     }
 }
 

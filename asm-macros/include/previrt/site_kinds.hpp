@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace previrt {
@@ -44,13 +45,18 @@ struct SiteKindInfo {
 
 #include "previrt/site_kinds.inc"
 
-constexpr const SiteKindInfo* find_site_kind(std::uint8_t kind) {
+// By kind, as each site that is executed asks for its own.
+inline constexpr auto site_kind_table = [] {
+    std::array<const SiteKindInfo*, 256> table{};
     for (const SiteKindInfo& info : site_kinds) {
-        if (static_cast<std::uint8_t>(info.kind) == kind) {
-            return &info;
-        }
+        table[static_cast<std::uint8_t>(info.kind)] = &info;
     }
-    return nullptr;
+    return table;
+}();
+
+// nullptr: there is no such kind.
+constexpr const SiteKindInfo* find_site_kind(std::uint8_t kind) {
+    return site_kind_table[kind];
 }
 
 } // namespace previrt
