@@ -61,11 +61,6 @@ void TransmitRing::collect() {
     }
 }
 
-bool TransmitRing::is_free(std::uint16_t first, std::uint32_t count) const {
-    return count <= std::uint32_t{pages} - first &&
-           std::none_of(is_used_ + first, is_used_ + first + count, [](bool used) { return used; });
-}
-
 std::uint16_t TransmitRing::find(std::uint32_t count) const {
     std::uint32_t run = 0;
     for (std::uint16_t page = 0; page < pages; ++page) {
@@ -87,14 +82,20 @@ std::uint32_t TransmitRing::most_pages() const {
 void TransmitRing::go_on(std::uint32_t count) {
     if (std::uint32_t{pages} - next_ < count) {
         next_ = 0;
+        run_ = 0;
     }
-    if (!is_free(next_, count) && ring_.outstanding() <= pages / 2) {
+    if (!fits(count) && ring_.outstanding() <= pages / 2) {
         next_ = find(count);
+        run_ = 0;
     }
 }
 
-bool TransmitRing::fits(std::uint32_t count) const {
-    return count <= most_pages() && is_free(next_, count);
+// Each page is looked at once, on its way to be used.
+bool TransmitRing::fits(std::uint32_t count) {
+    while (run_ < most_room_pages && next_ + run_ < pages && !is_used_[next_ + run_]) {
+        ++run_;
+    }
+    return count <= std::min(run_, most_pages());
 }
 
 std::span<std::uint8_t> TransmitRing::room(std::uint32_t least) {
@@ -112,12 +113,7 @@ std::span<std::uint8_t> TransmitRing::room(std::uint32_t least) {
     if (!fits(needed)) {
         return {};
     }
-    const std::uint32_t most = std::min<std::uint32_t>(most_pages(), pages - next_);
-    std::uint32_t count = needed;
-    while (count < most && !is_used_[next_ + count]) {
-        ++count;
-    }
-    return {memory_ + (next_ * page_size), count * page_size};
+    return {memory_ + (next_ * page_size), std::min(run_, most_pages()) * page_size};
 }
 
 bool TransmitRing::send(std::uint32_t bytes, const ethernet::Unfinished& left) {
@@ -134,6 +130,7 @@ bool TransmitRing::send(std::uint32_t bytes, const ethernet::Unfinished& left) {
         const std::uint32_t piece = std::min<std::uint32_t>(rest, page_size);
         rest -= piece;
         is_used_[next_] = true;
+        --run_;
         is_sent_[next_] = true;
         first_of_[next_] = first;
         ring_.put({.gref = first_grant_ + next_,

@@ -46,17 +46,17 @@ private:
 
     void collect();
     void free(std::uint16_t first);
-    [[nodiscard]] bool is_free(std::uint16_t first, std::uint32_t count) const;
     [[nodiscard]] std::uint16_t find(std::uint32_t count) const;
     [[nodiscard]] std::uint32_t most_pages() const;
     void go_on(std::uint32_t count);
-    [[nodiscard]] bool fits(std::uint32_t count) const; // at next_
+    [[nodiscard]] bool fits(std::uint32_t count); // at next_
 
     FrontRing<netif_tx_request, netif_tx_response> ring_;
     std::uint8_t* memory_ = nullptr;
     grant_ref_t first_grant_ = 0;
     std::uint32_t longest_packet_ = page_size;
     std::uint16_t next_ = 0; // page of the room
+    std::uint32_t run_ = 0;  // of free pages there, as far as was looked
     Packet packets_[pages] = {};
     std::uint16_t first_of_[pages] = {}; // the packet that a page is of
     bool is_used_[pages] = {};           // until all its packet is answered

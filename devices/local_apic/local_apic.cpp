@@ -25,6 +25,10 @@ void clear(Vectors& vectors, std::uint8_t vector) {
 }
 
 std::optional<std::uint8_t> highest(const Vectors& vectors) {
+    // None, mostly; and all who look for an interrupt ask.
+    if (std::bit_cast<std::array<std::uint64_t, 4>>(vectors) == std::array<std::uint64_t, 4>{}) {
+        return std::nullopt;
+    }
     for (std::size_t i = vectors.size(); i-- > 0;) {
         if (vectors[i] != 0) {
             return static_cast<std::uint8_t>((i * 32) + static_cast<unsigned>(std::bit_width(vectors[i])) -

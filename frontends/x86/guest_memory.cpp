@@ -5,10 +5,10 @@
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/page_walk.hpp"
 #include "frontends/x86/shadow_tables.hpp"
-#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace previrt {
@@ -52,38 +52,53 @@ bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (
 // Pages that a supervisor may read, and write where their dirty bit is set already.
 struct Translation {
     std::uint64_t page; // its number, or all ones
-    std::uint8_t* memory;
+    std::uint64_t physical;
+    std::uint8_t* memory; // nullptr: no RAM
     bool may_write;
 };
 constexpr std::size_t translation_count = 16;
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
-Translation translations[translation_count] = {
-    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
-    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
-    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
-    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
-    {no_page, nullptr, false}, {no_page, nullptr, false}, {no_page, nullptr, false},
-    {no_page, nullptr, false}};
+constinit auto translations = [] {
+    std::array<Translation, translation_count> none{};
+    none.fill({.page = no_page, .physical = 0, .memory = nullptr, .may_write = false});
+    return none;
+}();
 
 Translation& translation_of(std::uint64_t address) {
     return translations[(address >> page_shift) % translation_count];
 }
 
 // nullptr: not cached, or not all in one page.
-std::uint8_t* cached_memory(std::uint64_t address, std::size_t bytes, bool write) {
+const Translation* cached_translation(std::uint64_t address, std::size_t bytes, bool write) {
     const Translation& known = translation_of(address);
-    const std::uint64_t offset = address & (page_bytes - 1);
-    const bool hit =
-        known.page == address >> page_shift && offset + bytes <= page_bytes && (!write || known.may_write);
-    return hit ? known.memory + offset : nullptr;
+    const bool hit = known.page == address >> page_shift &&
+                     (address & (page_bytes - 1)) + bytes <= page_bytes && (!write || known.may_write);
+    return hit ? &known : nullptr;
+}
+
+void read_translated(const Translation& known, std::uint64_t offset, void* to, std::size_t bytes) {
+    if (known.memory != nullptr) {
+        std::memcpy(to, known.memory + offset, bytes);
+    } else {
+        read_device(known.physical + offset, to, bytes);
+    }
+}
+
+void write_translated(const Translation& known, std::uint64_t offset, const void* from, std::size_t bytes) {
+    if (known.memory != nullptr) {
+        shadow_before_write(known.physical);
+        std::memcpy(known.memory + offset, from, bytes);
+    } else {
+        write_device(known.physical + offset, from, bytes);
+    }
 }
 
 void remember(std::uint64_t address, const PageWalk& walk, bool write) {
     const std::uint64_t page = walk.physical & ~(page_bytes - 1);
-    std::uint8_t* const memory = physical_memory(page, page_bytes);
-    if (memory != nullptr) {
-        translation_of(address) = {.page = address >> page_shift, .memory = memory, .may_write = write};
-    }
+    translation_of(address) = {.page = address >> page_shift,
+                               .physical = page,
+                               .memory = physical_memory(page, page_bytes),
+                               .may_write = write};
 }
 
 } // namespace
@@ -96,8 +111,8 @@ void forget_translations() {
 
 bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege privilege) {
     if (privilege == Privilege::supervisor) {
-        if (const std::uint8_t* const memory = cached_memory(address, bytes, false)) {
-            std::memcpy(to, memory, bytes);
+        if (const Translation* const known = cached_translation(address, bytes, false)) {
+            read_translated(*known, address & (page_bytes - 1), to, bytes);
             return true;
         }
     }
@@ -120,9 +135,8 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
 
 bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Privilege privilege) {
     if (privilege == Privilege::supervisor) {
-        if (std::uint8_t* const memory = cached_memory(address, bytes, true)) {
-            shadow_before_write(static_cast<std::uint64_t>(memory - backend::guest_ram()));
-            std::memcpy(memory, from, bytes);
+        if (const Translation* const known = cached_translation(address, bytes, true)) {
+            write_translated(*known, address & (page_bytes - 1), from, bytes);
             return true;
         }
     }

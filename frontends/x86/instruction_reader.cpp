@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint8_t segment_prefix_fs = 0x64;
 constexpr std::uint8_t segment_prefix_gs = 0x65;
 
+constexpr std::uint8_t padding_prefix = 0x2e; // CS: an annotated instruction begins with some
+
 unsigned extend(unsigned low, bool high) {
     return low | (high ? 8U : 0U);
 }
@@ -49,6 +51,9 @@ std::int64_t InstructionReader::signed_bytes(unsigned count) {
 
 Prefixes InstructionReader::prefixes() {
     Prefixes found{};
+    while (next_ < bytes_.size() && bytes_[next_] == padding_prefix) {
+        ++next_;
+    }
     for (;;) {
         const std::uint8_t value = next_ < bytes_.size() ? bytes_[next_] : std::uint8_t{0};
         switch (value) {
