@@ -100,6 +100,8 @@ struct Dp83820 {
     bool receive(const GuestMemory& memory, ethernet::Frame frame, Checksums checksums, std::uint64_t now);
     // Whether receive() would have room for so many bytes. While not, a sender that can wait should.
     [[nodiscard]] bool can_receive(std::uint32_t bytes) const;
+    // So that nothing of it waits in the FIFO.
+    [[nodiscard]] bool receives_at_once() const;
     // The guest has enabled the receiver, or frames are left that wait for nothing.
     [[nodiscard]] bool receive_requested() const { return receive_ring.requested; }
     void serve_receiver(const GuestMemory& memory, std::uint64_t now);

@@ -33,10 +33,14 @@ bool Dp83820::receive(const GuestMemory& memory, Frame frame, Checksums checksum
     return take_in(memory, frame, checksums, now);
 }
 
-bool Dp83820::can_receive(std::uint32_t bytes) const {
+bool Dp83820::receives_at_once() const {
     const bool direct = receive_ring.engine == Engine::active && fifo.empty();
     const bool refused = receive_ring.engine == Engine::off || (filter.control & rfcr_rfen) == 0 || !link();
-    return direct || refused || fifo.has_room(std::max(bytes, shortest_frame) + check_bytes);
+    return direct || refused;
+}
+
+bool Dp83820::can_receive(std::uint32_t bytes) const {
+    return receives_at_once() || fifo.has_room(std::max(bytes, shortest_frame) + check_bytes);
 }
 
 // Tag and checksums, as extsts; nullopt if VRCR refuses the frame for them.

@@ -2,7 +2,6 @@
 #include "frontends/x86/machine.hpp"
 
 #include "frontends/x86/network.hpp"
-#include "frontends/x86/sent_packets.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/panic_watch.hpp"
@@ -26,7 +25,7 @@ void set_timer() {
         return;
     }
     std::optional<std::uint64_t> next = pc.next_event();
-    if (const std::optional<std::uint64_t> due = held_packet_due(); due && (!next || *due < *next)) {
+    if (const std::optional<std::uint64_t> due = packets_due(); due && (!next || *due < *next)) {
         next = due;
     }
     if (next != timer_set_for) {

@@ -7,6 +7,8 @@
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
+
 namespace previrt {
 
 namespace {
@@ -44,6 +46,15 @@ void move_packets(std::uint64_t now) {
     }
     pc.update_network_line(now);
     backend::notify_packets();
+}
+
+std::optional<std::uint64_t> packets_due() {
+    const std::optional<std::uint64_t> held = held_packet_due();
+    const std::optional<std::uint64_t> paused = pause_ends_at();
+    if (held && paused) {
+        return std::min(*held, *paused);
+    }
+    return held ? held : paused;
 }
 
 } // namespace previrt

@@ -8,6 +8,8 @@
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 
+#include <optional>
+
 namespace previrt {
 
 using namespace ethernet;
@@ -16,10 +18,30 @@ namespace {
 
 constinit SegmentCutter cutter{}; // of the first packet that has come
 
+// Linux's driver takes all that comes before any program does. A program that is to have some of it needs
+// time when nothing comes: as long as the guest took to make room for more, or until it has nothing else to
+// do.
+std::optional<std::uint64_t> closed_at;
+std::uint64_t opens_at;
+bool is_paused; // and something waits
+
+bool is_open(std::uint64_t now) {
+    if (!pc.network.receives_at_once()) {
+        closed_at = closed_at.value_or(now);
+        return false;
+    }
+    if (closed_at) {
+        opens_at = now + (now - *closed_at);
+        closed_at.reset();
+    }
+    is_paused = now < opens_at;
+    return !is_paused;
+}
+
 // False: the card has no room for all of it.
 bool receive_segments(const backend::ReceivedPacket& packet, std::uint64_t now) {
     while (cutter.has_next()) {
-        if (!pc.network.can_receive(cutter.next_bytes())) {
+        if (!is_open(now)) {
             return false;
         }
         ++counters.packets_received;
@@ -32,9 +54,6 @@ bool receive_packet(const backend::ReceivedPacket& packet, std::uint64_t now) {
     if (cutter.has_next() ||
         (packet.segment_bytes != 0 && cutter.start(packet.bytes, packet.segment_bytes))) {
         return receive_segments(packet, now);
-    }
-    if (!pc.network.can_receive(static_cast<std::uint32_t>(packet.bytes.size()))) {
-        return false;
     }
     if (packet.lacks_checksum) {
         finish_checksum(packet.bytes);
@@ -51,15 +70,24 @@ bool receive_packet(const backend::ReceivedPacket& packet, std::uint64_t now) {
 
 // What the card has no room for stays with the back-end, whose sender waits.
 void receive_packets(std::uint64_t now) {
+    is_paused = false;
+    if (pc.processor_rests()) {
+        closed_at.reset();
+        opens_at = now;
+    }
     if (pc.network.receive_requested()) {
         pc.network.serve_receiver(card_memory, now);
     }
     while (const std::optional<backend::ReceivedPacket> packet = backend::received_packet()) {
-        if (!receive_packet(*packet, now)) {
+        if (!is_open(now) || !receive_packet(*packet, now)) {
             return;
         }
         backend::release_packet();
     }
+}
+
+std::optional<std::uint64_t> pause_ends_at() {
+    return is_paused ? std::optional(opens_at) : std::nullopt;
 }
 
 void drop_received_packets() {

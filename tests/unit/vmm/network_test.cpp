@@ -168,6 +168,52 @@ TEST_F(Network, WhatHasNoRoomWaitsOnItsSide) {
     EXPECT_TRUE(fake::host.network.received.empty());
 }
 
+// A flood: programs get as much time as the driver took.
+class Flood : public Network {
+protected:
+    static constexpr std::uint64_t took = 300'000;
+
+    void SetUp() override {
+        Network::SetUp();
+        pc.rest_processor(false);
+        open_receiver(2);
+        for (unsigned i = 0; i < 10; ++i) {
+            fake::host.network.received.push_back(make_packet(static_cast<std::uint8_t>(i), 60));
+        }
+        take_events();
+        EXPECT_EQ(waiting(), 8U);
+        read(at::isr);
+        fake::host.now += took;
+        open_receiver(2);
+    }
+    void TearDown() override {
+        pc.rest_processor(true);
+        take_events();
+    }
+    static std::size_t waiting() { return fake::host.network.received.size(); }
+};
+
+TEST_F(Flood, WaitsWhileTheProcessorIsBusy) {
+    EXPECT_EQ(waiting(), 8U);
+    const std::uint64_t end = fake::host.now + took;
+    while (waiting() == 8) {
+        ASSERT_TRUE(fake::host.timer);
+        ASSERT_GT(*fake::host.timer, fake::host.now);
+        ASSERT_LE(*fake::host.timer, end);
+        fake::host.now = *fake::host.timer;
+        take_events();
+    }
+    EXPECT_EQ(fake::host.now, end);
+    EXPECT_EQ(waiting(), 6U);
+    EXPECT_EQ(pc.network.statistics.waited_frames, 0U);
+}
+
+TEST_F(Flood, ComesToAProcessorThatRests) {
+    pc.rest_processor(true);
+    take_events();
+    EXPECT_EQ(waiting(), 6U);
+}
+
 TEST_F(Network, OneThatDoesNotMasterTheBusMovesNothing) {
     write_command(3);
     queue({make_packet(1, 60)});
