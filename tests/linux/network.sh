@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# network.sh ON user|tap|switch|stock KERNEL-DIRECTORY BUILD-DIRECTORY
+# network.sh ON user|tap|bridge|switch|stock KERNEL-DIRECTORY BUILD-DIRECTORY
 # Traffic of a guest's network card, each end checking what it gets: with a program of this machine by `--net user`, or
-# in long frames by a tap in a network namespace; between two guests at a switch in long frames of a VLAN, or there with
-# Linux's driver as it is, without what linux-patches/optional mends, as a module.
-if [ "$2" = tap ] && [ -z "${PREVIRT_NAMESPACE:-}" ]; then
+# in long frames by a tap in a network namespace; between two guests in long frames of a VLAN, by taps and a bridge there
+# (the other is a process), or at a switch; or at that with Linux's driver as it is, without what linux-patches/optional
+# mends, as a module.
+if [[ $2 = @(tap|bridge) ]] && [ -z "${PREVIRT_NAMESPACE:-}" ]; then
     unshare -n true 2>/dev/null || { echo 'skipped: a network namespace with a tap takes root'; exit 77; }
     PREVIRT_NAMESPACE=1 exec unshare -n "$0" "$@"
 fi
@@ -16,10 +17,11 @@ amount=${AMOUNT:-20000000}
 files=(/run-me="$here/guest/network.sh" /bin/traffic="$traffic" /bin/use-lease="$here/guest/use-lease"
     /bin/card_registers="$build/tests/linux/card_registers")
 own_options='' peer_options=''
-if [ "$how" = switch ]; then
+if [[ $how = @(switch|bridge) ]]; then
     own_options=' mac=52:54:00:83:82:02 mtu=6000 vlan=7'
     peer_options=' mac=52:54:00:83:82:01 mtu=6000 vlan=7'
-elif [ "$how" = stock ]; then
+fi
+if [ "$how" = stock ]; then
     mkdir "$work/driver"
     patch --quiet --reverse -o "$work/driver/ns83820-stock.c" "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" \
         "$here/../../linux-patches/optional/ns83820-repairs.patch"
@@ -50,26 +52,43 @@ start() { # OUTPUT COMMAND ...
     exit 1
 }
 
+make_tap() { # NAME
+    busybox tunctl -t "$1" >"$work/log" 2>&1 || { echo "skipped: $(cat "$work/log")"; exit 77; } # no /dev/net/tun
+    busybox ip link set "$1" mtu 6000 up
+}
+start_peer() { # PLACE OPTION ... : another guest
+    local place=$1
+    shift
+    "$previrt" run --on "$place" "$kernel/bzImage" "${options[@]}" "$@" </dev/null >"$work/peer" 2>&1 &
+    peer=$!
+    started+=("$peer")
+}
+
 if [ "$how" = user ]; then
     port=$((20000 + $$ % 20000))
     start "$work/peer" "$traffic" serve "127.0.0.1:$port"
     net=user command_line="peer=10.0.2.2:$port"
 elif [ "$how" = tap ]; then
     busybox ip link set lo up
-    busybox tunctl -t guest >"$work/log" 2>&1 || { echo "skipped: $(cat "$work/log")"; exit 77; } # no /dev/net/tun
-    busybox ip link set guest mtu 6000 up
+    make_tap guest
     busybox ip address add 10.9.0.1/24 dev guest
     start "$work/peer" "$traffic" serve 10.9.0.1
     net=tap=guest command_line="own=10.9.0.2 peer=10.9.0.1 mac=52:54:00:83:82:02 mtu=6000"
+elif [ "$how" = bridge ]; then
+    make_tap guest
+    make_tap peer
+    busybox ip link add bridge type bridge 2>"$work/log" || { echo "skipped: $(cat "$work/log")"; exit 77; }
+    for tap in guest peer; do busybox ip link set $tap master bridge; done
+    busybox ip link set bridge up
+    start_peer process --net tap=peer --append "quiet own=10.9.0.1$peer_options"
+    net=tap=guest command_line="own=10.9.0.2 peer=10.9.0.1$own_options"
 else
     start "$work/switch" "$previrt" switch "$work/socket"
     switch=$!
     isolate=()
     [[ $on != *-isolate ]] || isolate=(--isolate)
-    "$previrt" run --on "${on%-isolate}" "$kernel/bzImage" "${options[@]}" "${isolate[@]}" --net "switch=$work/socket" \
-        --append "quiet own=10.9.0.1$peer_options" </dev/null >"$work/peer" 2>&1 &
-    peer=$!
-    started+=("$peer")
+    start_peer "${on%-isolate}" "${isolate[@]}" --net "switch=$work/socket" \
+        --append "quiet own=10.9.0.1 switch=1$peer_options"
     # The guest says when its peer's cable is to be pulled and plugged in again, and when there is to be no switch.
     (
         await() { # LINE
@@ -92,7 +111,7 @@ if [ "$status" -ne 0 ] || ! grep -q '^network: all passed' "$work/console"; then
     echo "network: FAILED with status $status"
     exit 1
 fi
-if [ "$how" = switch ] || [ "$how" = stock ]; then
+if [[ $how = @(bridge|switch|stock) ]]; then
     wait "$peer" || true
     if ! grep -q '^network: all passed' "$work/peer"; then
         cat "$work/peer"
