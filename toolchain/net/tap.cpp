@@ -66,6 +66,11 @@ Descriptor open_tap(const std::string& name) {
     if (ioctl(tap.number(), TUNSETIFF, &request) != 0) {
         refuse(name, why_no_device(name, errno));
     }
+    // Who had it before may have left it with longer ones.
+    constexpr int header_bytes = 10;
+    if (ioctl(tap.number(), TUNSETVNETHDRSZ, &header_bytes) != 0) {
+        refuse(name, "TUNSETVNETHDRSZ: " + std::generic_category().message(errno));
+    }
     // What is read may be a segment to cut, or lack a checksum.
     if (ioctl(tap.number(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0) {
         refuse(name, "TUNSETOFFLOAD: " + std::generic_category().message(errno));

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
+#include <linux/if_tun.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -79,6 +80,21 @@ TEST(Tap, CarriesFrames) {
             ASSERT_GT(poll(&waiting, 1, 5000), 0);
             got = read(raw.number(), frame.data(), frame.size());
         }
+    });
+}
+
+// As QEMU leaves it, whose headers have two bytes more.
+TEST(Tap, HeadersHaveTheirLengthWhoeverHadItBefore) {
+    in_own_network([] {
+        int bytes = 12;
+        {
+            const Descriptor before = open_tap("previrt0");
+            ASSERT_EQ(ioctl(before.number(), TUNSETPERSIST, 1), 0);
+            ASSERT_EQ(ioctl(before.number(), TUNSETVNETHDRSZ, &bytes), 0);
+        }
+        const Descriptor tap = open_tap("previrt0");
+        ASSERT_EQ(ioctl(tap.number(), TUNGETVNETHDRSZ, &bytes), 0);
+        EXPECT_EQ(bytes, 10);
     });
 }
 
