@@ -56,7 +56,7 @@ std::optional<Transport> transport_of(const Ipv4Packet& packet) {
         return std::nullopt;
     }
     if (packet.protocol == protocol_tcp) {
-        return Transport{.checksum = 16, .least = 20};
+        return tcp_transport;
     }
     if (packet.protocol == protocol_udp) {
         return Transport{.checksum = 6, .least = 8};

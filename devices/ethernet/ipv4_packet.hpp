@@ -36,6 +36,8 @@ struct Transport {
     std::uint32_t least;    // bytes
 };
 
+inline constexpr Transport tcp_transport{.checksum = tcp::checksum, .least = tcp::least};
+
 // nullopt: neither, or not to be seen from this part of it.
 std::optional<Transport> transport_of(const Ipv4Packet& packet);
 // With its headers. nullopt: they contradict each other.

@@ -8,12 +8,6 @@
 
 namespace previrt::ethernet {
 
-namespace {
-
-constexpr std::uint8_t flags_of_last = tcp::flag_psh | tcp::flag_fin;
-
-} // namespace
-
 bool SegmentCutter::start(Frame packet, std::uint32_t segment_bytes) {
     stop();
     const std::optional<Ipv4Packet> found = find_ipv4(packet);
@@ -22,7 +16,7 @@ bool SegmentCutter::start(Frame packet, std::uint32_t segment_bytes) {
         return false;
     }
     std::memcpy(headers_.data(), packet.data(), std::min(packet.size(), headers_.size()));
-    const std::uint32_t tcp_bytes = (headers_[found->transport() + tcp::data_offset] >> 4U) * 4U;
+    const std::uint32_t tcp_bytes = tcp::header_length(headers_, found->transport());
     if (tcp_bytes < tcp::least || tcp_bytes >= found->payload) {
         return false;
     }
@@ -32,8 +26,8 @@ bool SegmentCutter::start(Frame packet, std::uint32_t segment_bytes) {
     payload_bytes_ = found->payload - tcp_bytes;
     done_ = 0;
     std::uint8_t& flags = headers_[found->transport() + tcp::flags];
-    last_flags_ = flags & flags_of_last;
-    flags &= static_cast<std::uint8_t>(~flags_of_last);
+    last_flags_ = flags & tcp::flags_of_last;
+    flags &= static_cast<std::uint8_t>(~tcp::flags_of_last);
     return true;
 }
 
@@ -48,7 +42,7 @@ void SegmentCutter::write_headers(Frame payload) {
                      static_cast<std::uint16_t>(packet_.header + packet_.payload));
     fill_header_checksum(headers_, packet_);
     headers_[packet_.transport() + tcp::flags] |= done_ + bytes == payload_bytes_ ? last_flags_ : 0;
-    leave_transport_checksum(headers_, packet_, {.checksum = tcp::checksum, .least = tcp::least});
+    leave_transport_checksum(headers_, packet_, tcp_transport);
     const std::uint16_t headers = internet_sum(Frame(headers_).subspan(
         packet_.transport(), header_bytes_ - packet_.transport())); // pseudo header included
     const auto checksum = static_cast<std::uint16_t>(~internet_sum(payload, headers));

@@ -3,19 +3,11 @@
 
 #include "devices/ethernet/ipv4_packet.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace previrt::ethernet {
 
 namespace {
-
-// Only the last of some may have these.
-constexpr std::uint8_t flags_of_last = tcp::flag_psh | tcp::flag_fin;
-
-std::uint32_t tcp_header_bytes(Frame frame) {
-    return (frame[tcp::start + tcp::data_offset] >> 4U) * 4U;
-}
 
 bool has_no_padding(Frame frame) {
     return header_bytes + read_big_endian(frame, header_bytes + ip::total_length) == frame.size();
@@ -28,7 +20,7 @@ SegmentJoiner::SegmentJoiner(std::span<std::uint8_t> room, std::uint32_t bytes, 
     const Frame frame = room.first(bytes);
     if (can_begin(frame)) {
         goes_on_ = true;
-        header_bytes_ = tcp::start + tcp_header_bytes(frame);
+        header_bytes_ = tcp::start + tcp::header_length(frame, tcp::start);
         segment_bytes_ = payload_bytes();
         std::memcpy(headers_.data(), frame.data(), header_bytes_);
     }
@@ -37,8 +29,8 @@ SegmentJoiner::SegmentJoiner(std::span<std::uint8_t> room, std::uint32_t bytes, 
 bool SegmentJoiner::can_begin(Frame frame) const {
     return left_.checksum_start == tcp::start && left_.checksum_offset == tcp::checksum &&
            frame.size() >= tcp::start + tcp::least && has_no_padding(frame) &&
-           tcp_header_bytes(frame) >= tcp::least &&
-           frame.size() >= tcp::start + tcp_header_bytes(frame) + least_segment &&
+           tcp::header_length(frame, tcp::start) >= tcp::least &&
+           frame.size() >= tcp::start + tcp::header_length(frame, tcp::start) + least_segment &&
            frame[tcp::start + tcp::flags] == tcp::flag_ack;
 }
 
@@ -72,7 +64,7 @@ bool SegmentJoiner::follows(Frame frame, const Unfinished& left) const {
     constexpr std::uint32_t sequence = tcp::start + tcp::sequence;
     return read_big_endian_32(frame, sequence) == read_big_endian_32(headers_, sequence) + payload_bytes() &&
            number_after(header_bytes + ip::identification, segments_) &&
-           (frame[tcp::start + tcp::flags] & ~flags_of_last) == tcp::flag_ack &&
+           (frame[tcp::start + tcp::flags] & ~tcp::flags_of_last) == tcp::flag_ack &&
            same(0, header_bytes + ip::total_length) &&
            same(header_bytes + ip::identification + 2, header_bytes + ip::checksum) &&
            same(header_bytes + ip::addresses, sequence) &&
@@ -89,7 +81,7 @@ bool SegmentJoiner::append(std::uint32_t bytes, const Unfinished& left) {
     const std::uint8_t flags = frame[tcp::start + tcp::flags];
     restore();
     last_flags_ = flags;
-    goes_on_ = bytes - header_bytes_ == segment_bytes_ && (flags & flags_of_last) == 0;
+    goes_on_ = bytes - header_bytes_ == segment_bytes_ && (flags & tcp::flags_of_last) == 0;
     bytes_ += bytes - header_bytes_;
     ++segments_;
     return true;
@@ -108,7 +100,7 @@ Unfinished SegmentJoiner::finish() {
                             .header = ip::least,
                             .payload = total - ip::least};
     fill_header_checksum(headers_, packet);
-    leave_transport_checksum(headers_, packet, {.checksum = tcp::checksum, .least = tcp::least});
+    leave_transport_checksum(headers_, packet, tcp_transport);
     std::memcpy(room_.data(), headers_.data(), header_bytes_);
     return {.checksum_start = left_.checksum_start,
             .checksum_offset = left_.checksum_offset,

@@ -33,6 +33,12 @@ inline constexpr std::uint8_t flag_fin = 0x01;
 inline constexpr std::uint8_t flag_psh = 0x08;
 inline constexpr std::uint8_t flag_ack = 0x10;
 inline constexpr std::uint8_t flag_cwr = 0x80;
+inline constexpr std::uint8_t flags_of_last = flag_psh | flag_fin; // of some segments that follow each other
+
+// Of the header at `place`, as it says.
+constexpr std::uint32_t header_length(Frame frame, std::uint32_t place) {
+    return (frame[place + data_offset] >> 4U) * 4U;
+}
 } // namespace tcp
 
 } // namespace previrt::ethernet

@@ -10,24 +10,25 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace previrt {
 
 namespace {
 
-void read_page(const PageWalk& walk, void* to, std::size_t bytes) {
-    if (const std::uint8_t* const memory = physical_memory(walk.physical, bytes)) {
+void read_page(std::uint64_t physical, void* to, std::size_t bytes) {
+    if (const std::uint8_t* const memory = physical_memory(physical, bytes)) {
         std::memcpy(to, memory, bytes);
     } else {
-        read_device(walk.physical, to, bytes);
+        read_device(physical, to, bytes);
     }
 }
 
-void write_page(const PageWalk& walk, const void* from, std::size_t bytes) {
-    if (std::uint8_t* const memory = physical_memory(walk.physical, bytes)) {
+void write_page(std::uint64_t physical, const void* from, std::size_t bytes) {
+    if (std::uint8_t* const memory = physical_memory(physical, bytes)) {
         std::memcpy(memory, from, bytes);
     } else {
-        write_device(walk.physical, from, bytes);
+        write_device(physical, from, bytes);
     }
 }
 
@@ -53,14 +54,13 @@ bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (
 struct Translation {
     std::uint64_t page; // its number, or all ones
     std::uint64_t physical;
-    std::uint8_t* memory; // nullptr: no RAM
     bool may_write;
 };
 constexpr std::size_t translation_count = 16;
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
 constinit auto translations = [] {
     std::array<Translation, translation_count> none{};
-    none.fill({.page = no_page, .physical = 0, .memory = nullptr, .may_write = false});
+    none.fill({.page = no_page, .physical = 0, .may_write = false});
     return none;
 }();
 
@@ -68,37 +68,18 @@ Translation& translation_of(std::uint64_t address) {
     return translations[(address >> page_shift) % translation_count];
 }
 
-// nullptr: not cached, or not all in one page.
-const Translation* cached_translation(std::uint64_t address, std::size_t bytes, bool write) {
+// nullopt: not cached, or not all in one page.
+std::optional<std::uint64_t> cached_physical(std::uint64_t address, std::size_t bytes, bool write) {
     const Translation& known = translation_of(address);
-    const bool hit = known.page == address >> page_shift &&
-                     (address & (page_bytes - 1)) + bytes <= page_bytes && (!write || known.may_write);
-    return hit ? &known : nullptr;
-}
-
-void read_translated(const Translation& known, std::uint64_t offset, void* to, std::size_t bytes) {
-    if (known.memory != nullptr) {
-        std::memcpy(to, known.memory + offset, bytes);
-    } else {
-        read_device(known.physical + offset, to, bytes);
-    }
-}
-
-void write_translated(const Translation& known, std::uint64_t offset, const void* from, std::size_t bytes) {
-    if (known.memory != nullptr) {
-        shadow_before_write(known.physical);
-        std::memcpy(known.memory + offset, from, bytes);
-    } else {
-        write_device(known.physical + offset, from, bytes);
-    }
+    const std::uint64_t offset = address & (page_bytes - 1);
+    const bool hit =
+        known.page == address >> page_shift && offset + bytes <= page_bytes && (!write || known.may_write);
+    return hit ? std::optional(known.physical + offset) : std::nullopt;
 }
 
 void remember(std::uint64_t address, const PageWalk& walk, bool write) {
-    const std::uint64_t page = walk.physical & ~(page_bytes - 1);
-    translation_of(address) = {.page = address >> page_shift,
-                               .physical = page,
-                               .memory = physical_memory(page, page_bytes),
-                               .may_write = write};
+    translation_of(address) = {
+        .page = address >> page_shift, .physical = walk.physical & ~(page_bytes - 1), .may_write = write};
 }
 
 } // namespace
@@ -111,8 +92,8 @@ void forget_translations() {
 
 bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege privilege) {
     if (privilege == Privilege::supervisor) {
-        if (const Translation* const known = cached_translation(address, bytes, false)) {
-            read_translated(*known, address & (page_bytes - 1), to, bytes);
+        if (const std::optional<std::uint64_t> physical = cached_physical(address, bytes, false)) {
+            read_page(*physical, to, bytes);
             return true;
         }
     }
@@ -125,18 +106,19 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
     if (privilege == Privilege::supervisor) {
         remember(address, walks[0], false);
     }
-    read_page(walks[0], to, first);
+    read_page(walks[0].physical, to, first);
     if (first < bytes) {
         mark_accessed(walks[1], false);
-        read_page(walks[1], static_cast<std::uint8_t*>(to) + first, bytes - first);
+        read_page(walks[1].physical, static_cast<std::uint8_t*>(to) + first, bytes - first);
     }
     return true;
 }
 
 bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Privilege privilege) {
     if (privilege == Privilege::supervisor) {
-        if (const Translation* const known = cached_translation(address, bytes, true)) {
-            write_translated(*known, address & (page_bytes - 1), from, bytes);
+        if (const std::optional<std::uint64_t> physical = cached_physical(address, bytes, true)) {
+            shadow_before_write(*physical);
+            write_page(*physical, from, bytes);
             return true;
         }
     }
@@ -150,11 +132,11 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
     if (privilege == Privilege::supervisor) {
         remember(address, walks[0], true);
     }
-    write_page(walks[0], from, first);
+    write_page(walks[0].physical, from, first);
     if (first < bytes) {
         mark_accessed(walks[1], true);
         shadow_before_write(walks[1].physical);
-        write_page(walks[1], static_cast<const std::uint8_t*>(from) + first, bytes - first);
+        write_page(walks[1].physical, static_cast<const std::uint8_t*>(from) + first, bytes - first);
     }
     return true;
 }
