@@ -57,7 +57,8 @@ std::vector<Dom0File> dom0_network_files() {
             {.name = "domain-times", .contents = read_file(PREVIRT_DOMAIN_TIMES), .executable = true}};
 }
 
-std::vector<NetworkTransfer> measure_domain(RunOptions options, const DomainBesideDom0& beside) {
+std::vector<NetworkTransfer> measure_domain(RunOptions options, const DomainBesideDom0& beside,
+                                            std::size_t transfers) {
     DomainReader reader;
     options.console = [&](std::string_view text) { reader.read(text); };
     XenConsole console(FirstDomain::dom0, options.verbose);
@@ -70,7 +71,7 @@ std::vector<NetworkTransfer> measure_domain(RunOptions options, const DomainBesi
         throw InputError("the domain did not power off (" + console.domain_end().value_or("it ran on") +
                          "); its console:\n" + reader.console());
     }
-    reader.transfers().check_complete(reader.console());
+    reader.transfers().check_complete(transfers, reader.console());
     return reader.transfers().done();
 }
 

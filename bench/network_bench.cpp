@@ -33,7 +33,7 @@ public:
     explicit NetworkBench(const NetworkBenchOptions& options)
         : options_(options), runs_(options.runs.value_or(5)), mebibytes_(options.mebibytes.value_or(100)),
           kernel_(build_measured_kernel(options.kernel, false)), initrd_(network_initrd("net", {})),
-          settings_(network_settings(mebibytes_)) {}
+          settings_(network_settings(mebibytes_, options.transfers)) {}
 
     void run() {
         // What is not there is downloaded, which the network of our own does not allow.
@@ -118,8 +118,8 @@ private:
     // Places take turns, so that what else the machine does meets all of them.
     void measure(Place& place, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << runs_ << ": " << place.name << '\n';
-        for (const NetworkTransfer& transfer :
-             measure_transfers(place.program, of({PREVIRT_TRAFFIC, "serve", network_peer}))) {
+        for (const NetworkTransfer& transfer : measure_transfers(
+                 place.program, of({PREVIRT_TRAFFIC, "serve", network_peer}), options_.transfers.size())) {
             place.transfers.push_back(transfer);
         }
     }

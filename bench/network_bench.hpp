@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/bench_options.hpp"
+#include "bench/network_guest.hpp"
 
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ struct NetworkBenchOptions {
     std::optional<unsigned> runs;      // of each place, which take turns; none: 5, on xen 1
     std::optional<unsigned> mebibytes; // of each stream, in each run; none: 100, on xen 16
     std::vector<std::string> columns;  // by name; empty: all
+    std::vector<std::string> transfers = network_transfers();
 };
 
 // Prints how long guests take to send and to receive, and how much processor time. A peer that does not work

@@ -19,11 +19,21 @@ std::string network_initrd(const std::string& name, std::vector<std::pair<std::s
     return make_initrd(name, more);
 }
 
-Settings network_settings(unsigned mebibytes) {
+const std::vector<std::string>& network_transfers() {
+    static const std::vector<std::string> all = {"send", "receive", "send_datagram", "receive_datagram"};
+    return all;
+}
+
+Settings network_settings(unsigned mebibytes, const std::vector<std::string>& transfers) {
+    std::string chosen;
+    for (const std::string& name : transfers) {
+        chosen += name + ",";
+    }
     return {{"net_own", guest_address},
             {"net_peer", network_peer},
             {"net_bytes", std::to_string(std::uint64_t{mebibytes} << 20U)},
-            {"net_datagrams", std::to_string(mebibytes * datagrams_a_mebibyte)}};
+            {"net_datagrams", std::to_string(mebibytes * datagrams_a_mebibyte)},
+            {"net_transfers", chosen}};
 }
 
 } // namespace previrt

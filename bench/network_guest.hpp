@@ -13,7 +13,9 @@ constexpr const char* network_peer = "10.82.86.1"; // who answers the guest
 
 // An initrd that runs bench/guest/net.sh, with more files: {place in the guest, file}. Throws InputError.
 std::string network_initrd(const std::string& name, std::vector<std::pair<std::string, std::string>> more);
-// What that is told.
-Settings network_settings(unsigned mebibytes);
+// All that it can make.
+const std::vector<std::string>& network_transfers();
+// What it is told.
+Settings network_settings(unsigned mebibytes, const std::vector<std::string>& transfers);
 
 } // namespace previrt

@@ -9,7 +9,6 @@ namespace previrt {
 
 namespace {
 
-constexpr std::size_t transfers_of_a_run = 4;
 constexpr double mebibyte = 1U << 20U;
 
 } // namespace
@@ -45,10 +44,10 @@ void TransfersReader::read_result(std::istream& words) {
     }
 }
 
-void TransfersReader::check_complete(const std::string& last_lines) const {
-    if (done_.size() != transfers_of_a_run) {
-        throw InputError("of its " + std::to_string(transfers_of_a_run) + " transfers " +
-                         std::to_string(done_.size()) + " came to an end; its last lines:\n" + last_lines);
+void TransfersReader::check_complete(std::size_t wanted, const std::string& last_lines) const {
+    if (done_.size() != wanted) {
+        throw InputError("of its " + std::to_string(wanted) + " transfers " + std::to_string(done_.size()) +
+                         " came to an end; its last lines:\n" + last_lines);
     }
 }
 

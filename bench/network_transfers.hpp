@@ -31,8 +31,8 @@ public:
     void read_line(std::string_view line);
 
     [[nodiscard]] const std::vector<NetworkTransfer>& done() const { return done_; }
-    // Throws InputError with the place's `last_lines` where not all transfers came to an end.
-    void check_complete(const std::string& last_lines) const;
+    // Throws InputError with the place's `last_lines` where not all that were `wanted` came to an end.
+    void check_complete(std::size_t wanted, const std::string& last_lines) const;
 
 private:
     void read_result(std::istream& words);

@@ -58,12 +58,13 @@ ProcessorSeconds used_by_others(pid_t server) {
 
 } // namespace
 
-std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server) {
+std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server,
+                                               std::size_t transfers) {
     const Server serving(server);
     TransfersReader reader([&] { return used_by_others(serving.process()); });
     const TimedEnd end = run_timed(program, measures_within,
                                    [&](std::string_view line, Nanoseconds) { reader.read_line(line); });
-    reader.check_complete(end.last_lines);
+    reader.check_complete(transfers, end.last_lines);
     return reader.done();
 }
 

@@ -8,8 +8,9 @@
 
 namespace previrt {
 
-// One run of a place that has bench/guest/net.sh, while `server` answers it. Processors are used by all
-// processes of the place. Throws InputError with the reason where that does not work.
-std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server);
+// One run of a place that has bench/guest/net.sh, while `server` answers so many transfers. Processors are
+// used by all processes of the place. Throws InputError with the reason where that does not work.
+std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server,
+                                               std::size_t transfers);
 
 } // namespace previrt

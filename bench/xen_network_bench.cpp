@@ -62,8 +62,8 @@ private:
     [[nodiscard]] RunOptions counted_network_run(const std::string& kernel, const std::string& initrd) const {
         RunOptions options = counted_run(kernel, initrd);
         options.append += no_watchdog;
-        options.append +=
-            " " + command_line(words_for(network_settings(mebibytes_))) + " " + dom0_network_words;
+        options.append += " " + command_line(words_for(network_settings(mebibytes_, options_.transfers))) +
+                          " " + dom0_network_words;
         return options;
     }
 
@@ -117,7 +117,8 @@ private:
 
     void measure(Domain& domain, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << runs_ << ": " << domain.name << '\n';
-        for (const NetworkTransfer& transfer : measure_domain(domain.options, domain.beside)) {
+        for (const NetworkTransfer& transfer :
+             measure_domain(domain.options, domain.beside, options_.transfers.size())) {
             domain.transfers.push_back(transfer);
         }
     }

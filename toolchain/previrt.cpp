@@ -302,6 +302,9 @@ void add_bench_net(CLI::App& bench, Action& action) {
         ->check(CLI::IsMember({"host", "xen"}));
     command->add_option("--columns", options->columns, "Only these, with commas between (all)")
         ->delimiter(',');
+    command->add_option("--transfers", options->transfers, "Only these, with commas between (all)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(network_transfers()));
     command
         ->add_option("--runs", options->runs,
                      "How often each place is started and measured (5; 1 on xen, where all are alike)")

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Traffic of a guest with whoever made its network, each transfer between two lines: net begin NAME, net end.
 # The kernel's command line says net_own, net_peer, net_bytes and net_datagrams, as many as a quick sender
-# sends while a slow one sends a tenth; and with net_meter the peer's port that tells what processors did.
+# sends while a slow one sends a tenth; net_transfers, which of them, with a comma behind each; and with net_meter
+# the peer's port that tells what processors did.
 # /modules has what a driver needs.
 for module in /modules/*; do
     [ ! -f "$module" ] || insmod "$module"
@@ -20,6 +21,10 @@ read_meter() {
 }
 
 transfer() { # NAME COMMAND ...
+    case $net_transfers in
+    "$1,"* | *",$1,"*) ;;
+    *) return ;;
+    esac
     read_meter
     echo "net begin $1"
     shift
