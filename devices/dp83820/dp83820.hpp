@@ -90,6 +90,10 @@ struct Dp83820 {
     enum class SentChecksums : std::uint8_t { complete, left };
     using TransmitRoom = std::span<std::uint8_t, transmit_room>;
     [[nodiscard]] bool transmit_requested() const { return transmit_ring.engine == dp83820::Engine::active; }
+    // To write this there would change nothing but that.
+    [[nodiscard]] bool requests_transmission_again(std::uint32_t offset, std::uint32_t value) const {
+        return offset == dp83820::at::cr && value == dp83820::cr_txe && transmit_requested();
+    }
     // Takes the next frame out of the guest's memory. Its descriptors are the guest's again.
     Transmitted transmit(const GuestMemory& memory, TransmitRoom room, SentChecksums checksums,
                          std::uint64_t now);

@@ -102,7 +102,7 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
         return true;
     }
     if (const std::optional<std::uint32_t> offset = network_register(port, width)) {
-        return write_network(*offset, value, now);
+        return write_network(*offset, value, now) != Written::nothing;
     }
     for (unsigned i = 0; i < width; ++i) {
         if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
@@ -123,14 +123,16 @@ std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned wid
     return std::nullopt;
 }
 
-bool Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now) {
+Pc::Written Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now) {
     if (is_local_apic(address, width)) {
-        return local_apic.write(address - LocalApic::place, static_cast<std::uint32_t>(value), now);
+        return local_apic.write(address - LocalApic::place, static_cast<std::uint32_t>(value), now)
+                   ? Written::local_apic
+                   : Written::nothing;
     }
     if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
         return write_network(*offset, static_cast<std::uint32_t>(value), now);
     }
-    return false;
+    return Written::nothing;
 }
 
 std::optional<std::uint32_t> Pc::network_register(std::uint16_t port, unsigned width) const {
@@ -156,10 +158,16 @@ std::optional<std::uint32_t> Pc::read_network(std::uint32_t offset, std::uint64_
     return value;
 }
 
-bool Pc::write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
-    const bool is_modelled = network.write(offset, value, now);
+Pc::Written Pc::write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
+    const bool is_request_again = network.requests_transmission_again(offset, value);
+    if (!network.write(offset, value, now)) {
+        return Written::nothing;
+    }
+    if (is_request_again) {
+        return Written::transmit_request;
+    }
     update_network_line(now);
-    return is_modelled;
+    return Written::network_card;
 }
 
 bool Pc::network_line(std::uint64_t now) const {

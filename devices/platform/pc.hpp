@@ -63,13 +63,11 @@ struct Pc {
     std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
     bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
 
-    // Registers in memory, by guest-physical address. nullopt, false: nothing is there, or not so.
+    // Registers in memory, by guest-physical address. nullopt, nothing: none is there, or not so.
     std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
-    bool write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
-    // One of the network card's is there.
-    [[nodiscard]] bool has_network_register(std::uint64_t address) const {
-        return network_register(address, 4).has_value();
-    }
+    // A transmit request is to a network card that has one already: nothing has changed.
+    enum class Written : std::uint8_t { nothing, local_apic, network_card, transmit_request };
+    Written write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
 
     // What the processor is asked for: by its local APIC, or by the 8259s as far as that passes them.
     [[nodiscard]] bool interrupt_requested() const;
@@ -105,7 +103,7 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint16_t port, unsigned width) const;
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint64_t address, unsigned width) const;
     std::optional<std::uint32_t> read_network(std::uint32_t offset, std::uint64_t now);
-    bool write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
+    Written write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
     [[nodiscard]] bool is_local_apic(std::uint64_t address, unsigned width) const;
     struct Lines {
         bool timer_rose;

@@ -22,11 +22,11 @@ void deliver_due_interrupt() {
 }
 
 void halt() {
+    pc.rest_processor(true);
+    take_events();
     if (!vcpu.interrupt_flag) {
         end_guest(end_powered_off); // nothing can wake it
     }
-    pc.rest_processor(true);
-    take_events();
     while (!pc.interrupt_requested()) {
         backend::idle();
         backend::take_events();

@@ -50,6 +50,9 @@ void take_events() {
         timer_set_for.reset();
     }
     pc.advance(now);
+    if (pc.request == Request::reset) {
+        pc.rest_processor(true); // nothing more follows what it has sent
+    }
     move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {
@@ -73,8 +76,8 @@ void interrupt_controller_was_written() {
     set_timer();
 }
 
-void network_card_was_written() {
-    move_packets(backend::now());
+void network_card_was_written(std::uint64_t now) {
+    move_packets(now);
     set_timer();
 }
 

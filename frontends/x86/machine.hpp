@@ -17,7 +17,7 @@ void device_was_read();
 // The same where one that only passes on the requests of others was written.
 void interrupt_controller_was_written();
 // Or the network card: nothing else has changed.
-void network_card_was_written();
+void network_card_was_written(std::uint64_t now);
 // What the UART has sent goes to the console.
 void flush_console();
 

@@ -49,12 +49,12 @@ void move_packets(std::uint64_t now) {
 }
 
 std::optional<std::uint64_t> packets_due() {
-    const std::optional<std::uint64_t> held = held_packet_due();
-    const std::optional<std::uint64_t> paused = pause_ends_at();
-    if (held && paused) {
-        return std::min(*held, *paused);
+    const std::optional<std::uint64_t> sent = transmission_due();
+    const std::optional<std::uint64_t> received = pause_ends_at();
+    if (sent && received) {
+        return std::min(*sent, *received);
     }
-    return held ? held : paused;
+    return sent ? sent : received;
 }
 
 } // namespace previrt

@@ -39,13 +39,17 @@ Dp83820::Transmitted next_frame(std::span<std::uint8_t> room, std::uint64_t now)
     return sent;
 }
 
-// Segments of a stream in a room of the back-end's.
+// In a room of the back-end's, with the segments that follow it.
 constinit std::optional<SegmentJoiner> packet;
-std::uint64_t packet_due;
-std::uint64_t last_appended;
+bool has_grown; // since the card's descriptors were looked at last
 
-constexpr std::uint64_t longest_hold = 200'000; // behind a time in which none has been appended
-constexpr std::uint64_t longest_pause = 100'000;
+// While the processor has work, what it gives the card waits for more: to look at the descriptors, to call
+// the other end and to set a timer takes as long for one frame as for many.
+constexpr std::uint64_t longest_wait = 100'000;
+constexpr unsigned most_repeated = 15; // requests, behind the first
+std::optional<std::uint64_t> due;      // what waits goes on its way
+unsigned repeated;                     // meanwhile
+bool lacks_room;
 
 void end_packet(SegmentJoiner& joined) {
     const Unfinished left = joined.finish();
@@ -62,8 +66,7 @@ bool begin_packet(std::uint64_t now) {
     const Dp83820::Transmitted sent = next_frame(room, now);
     if (sent.outcome == Dp83820::Outcome::frame) {
         packet.emplace(room, static_cast<std::uint32_t>(sent.frame.size()), sent.left);
-        packet_due = now + longest_hold;
-        last_appended = now;
+        has_grown = true;
     }
     return true;
 }
@@ -77,7 +80,7 @@ void append_to(SegmentJoiner& joined, std::uint64_t now) {
     const Dp83820::Transmitted sent = next_frame(place, now);
     const auto size = static_cast<std::uint32_t>(sent.frame.size());
     if (sent.outcome == Dp83820::Outcome::frame && joined.append(size, sent.left)) {
-        last_appended = now;
+        has_grown = true;
         return;
     }
     std::memcpy(waiting.bytes, place.data(), size);
@@ -89,37 +92,66 @@ void append_to(SegmentJoiner& joined, std::uint64_t now) {
     }
 }
 
-bool is_held(const SegmentJoiner& joined, std::uint64_t now) {
-    if (!joined.goes_on() || pc.processor_rests()) {
+bool has_frames() {
+    return waiting.size != 0 || pc.network.transmit_requested();
+}
+
+void take_frames(std::uint64_t now) {
+    has_grown = false;
+    lacks_room = false;
+    while (!lacks_room && has_frames()) {
+        if (packet) {
+            append_to(*packet, now);
+        } else {
+            lacks_room = !begin_packet(now);
+        }
+    }
+}
+
+void wait_from(std::uint64_t now) {
+    due = now + longest_wait;
+    repeated = 0;
+}
+
+bool may_wait(std::uint64_t now) {
+    if (lacks_room || pc.processor_rests()) {
         return false;
     }
-    if (now >= packet_due) {
-        packet_due = now + longest_hold;
-        return now - last_appended < longest_pause;
+    if (!due) {
+        wait_from(now);
     }
-    return true;
+    return now < *due && repeated < most_repeated;
 }
 
 } // namespace
 
 void send_packets(std::uint64_t now) {
-    while (waiting.size != 0 || pc.network.transmit_requested()) {
-        if (packet) {
-            append_to(*packet, now);
-        } else if (!begin_packet(now)) {
-            return;
-        }
+    if (!packet && !has_frames()) {
+        due.reset();
+        return;
     }
-    if (packet && !is_held(*packet, now)) {
+    if (may_wait(now)) {
+        return;
+    }
+    take_frames(now);
+    due.reset();
+    if (packet && packet->goes_on() && has_grown && !pc.processor_rests()) {
+        wait_from(now);
+    } else if (packet) {
         end_packet(*packet);
     }
 }
 
-std::optional<std::uint64_t> held_packet_due() {
-    return packet ? std::optional(packet_due) : std::nullopt;
+bool transmission_waits() {
+    return due && ++repeated < most_repeated;
+}
+
+std::optional<std::uint64_t> transmission_due() {
+    return due;
 }
 
 void flush_packets() {
+    due.reset();
     if (packet) {
         end_packet(*packet);
     }

@@ -31,7 +31,8 @@ protected:
         return static_cast<std::uint32_t>(value.value_or(0xdeadbeef));
     }
     void write(std::uint64_t offset, std::uint32_t value) {
-        ASSERT_TRUE(pc.write_memory(LocalApic::place + offset, 4, value, now)) << std::hex << offset;
+        ASSERT_EQ(pc.write_memory(LocalApic::place + offset, 4, value, now), Pc::Written::local_apic)
+            << std::hex << offset;
     }
     void send(std::uint8_t to) { write(apic_command_low, to_self | to); }
     bool is_set(std::uint64_t first, std::uint8_t which) {
@@ -48,14 +49,14 @@ protected:
 TEST_F(LocalApicTest, IsNotThereUnlessStarted) {
     pc.local_apic = {};
     EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version, 4, now));
-    EXPECT_FALSE(pc.write_memory(LocalApic::place + apic_task_priority, 4, 0, now));
+    EXPECT_EQ(pc.write_memory(LocalApic::place + apic_task_priority, 4, 0, now), Pc::Written::nothing);
     EXPECT_TRUE(pc.local_apic.passes_external());
 }
 
 TEST_F(LocalApicTest, AnswersWholeRegistersOnly) {
     for (const unsigned width : {1U, 2U, 8U}) {
         EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version, width, now));
-        EXPECT_FALSE(pc.write_memory(LocalApic::place + apic_version, width, 0, now));
+        EXPECT_EQ(pc.write_memory(LocalApic::place + apic_version, width, 0, now), Pc::Written::nothing);
     }
     EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version + 4, 4, now));
     EXPECT_FALSE(pc.read_memory(LocalApic::place - 4, 4, now));
@@ -189,7 +190,8 @@ TEST_F(LocalApicTest, CommandsReachWhomTheyAreFor) {
     write(apic_command_low, 3U << 18U | deliver_init); // as to start other processors
     write(apic_command_low, 3U << 18U | deliver_start);
     EXPECT_EQ(take(), std::nullopt);
-    EXPECT_FALSE(pc.write_memory(LocalApic::place + apic_command_low, 4, to_self | deliver_nmi, now));
+    EXPECT_EQ(pc.write_memory(LocalApic::place + apic_command_low, 4, to_self | deliver_nmi, now),
+              Pc::Written::nothing);
 }
 
 TEST_F(LocalApicTest, PinPassesThe8259s) {
@@ -201,7 +203,7 @@ TEST_F(LocalApicTest, PinPassesThe8259s) {
     EXPECT_FALSE(pc.interrupt_requested());
     write(apic_pin0_vector, deliver_external);
     EXPECT_EQ(take(), timer_vector + 4);
-    EXPECT_FALSE(pc.write_memory(LocalApic::place + apic_pin0_vector, 4, vector, now));
+    EXPECT_EQ(pc.write_memory(LocalApic::place + apic_pin0_vector, 4, vector, now), Pc::Written::nothing);
 }
 
 TEST_F(LocalApicTest, MaskedPinNeedsNoEvents) {

@@ -374,79 +374,148 @@ TEST_F(Stream, WhatDoesNotBelongToItWaitsForRoom) {
     EXPECT_EQ(counters.packets_sent, frames.size());
 }
 
-// A frame at a time, as Linux gives them to the card.
-class HeldStream : public Stream {
+// A frame at a time, as Linux gives them to the card, in a ring, by a processor that has more to do.
+class WaitingFrames : public Stream {
 protected:
     void SetUp() override {
         Stream::SetUp();
+        for (unsigned i = 0; i < slots; ++i) {
+            describe(sent_list, i, sent_list + ((i + 1) % slots * descriptor_bytes), 0);
+        }
+        write(at::txdp, sent_list);
         pc.rest_processor(false);
     }
-    void TearDown() override { rest(); } // what is held is no other test's
+    void TearDown() override { rest(); } // what waits is no other test's
     static void rest() {
         pc.rest_processor(true);
         take_events();
     }
-    const std::vector<Bytes> frames = make_stream(20'000, 1448);
-};
-
-TEST_F(HeldStream, GoesWithItsLast) {
-    for (const Bytes& frame : frames) {
-        EXPECT_TRUE(fake::host.network.sent.empty());
-        fake::host.now += 10'000;
-        queue_stream({frame});
+    void give_card(const Bytes& frame) {
+        const unsigned slot = given_++ % slots;
+        const std::uint32_t place = sent_list + (slot * descriptor_bytes);
+        std::memcpy(backend::guest_ram() + buffers + (std::size_t{slot} * buffer_bytes), frame.data(),
+                    frame.size());
+        store(place + 12, extsts_ippkt | extsts_tcppkt);
+        store(place + 8, cmdsts_own | static_cast<std::uint32_t>(frame.size()));
+        write(at::cr, cr_txe);
     }
-    EXPECT_EQ(fake::host.network.sent.size(), 1U);
-    EXPECT_EQ(finished(), frames);
-}
-
-TEST_F(HeldStream, GoesWhenNothingFollows) {
-    queue_stream({frames[0]});
-    fake::host.now += 50'000;
-    queue_stream({frames[1]});
-    ASSERT_TRUE(fake::host.timer);
-    while (fake::host.network.sent.empty()) {
+    void give_card(std::span<const Bytes> frames) {
+        for (const Bytes& frame : frames) {
+            give_card(frame);
+        }
+    }
+    static void wait_for_timer() {
         ASSERT_TRUE(fake::host.timer);
         ASSERT_GT(*fake::host.timer, fake::host.now);
         fake::host.now = *fake::host.timer;
         take_events();
     }
-    EXPECT_LE(fake::host.now, 1'000'000U);
-    EXPECT_EQ(finished(), std::vector<Bytes>(frames.begin(), frames.begin() + 2));
+    static constexpr unsigned slots = 64;
+    static constexpr unsigned together = 16;
+    const std::vector<Bytes> stream = make_stream(50'000, 1448);
+
+private:
+    unsigned given_ = 0;
+};
+
+TEST_F(WaitingFrames, GoTogether) {
+    std::vector<Bytes> frames;
+    for (std::uint8_t i = 0; i < together; ++i) {
+        EXPECT_TRUE(fake::host.network.sent.empty());
+        frames.push_back(plain_frame(60U + i));
+        give_card(frames.back());
+    }
+    EXPECT_EQ(fake::host.network.sent, frames);
     EXPECT_EQ(fake::host.network.calls, 1U);
+    EXPECT_FALSE(transmission_due());
 }
 
-TEST_F(HeldStream, StaysWhileMoreComes) {
-    for (unsigned i = 0; i + 1 < frames.size(); ++i) {
+TEST_F(WaitingFrames, GoWhenNothingFollows) {
+    give_card(plain_frame(60));
+    fake::host.now += 50'000;
+    give_card(plain_frame(61));
+    EXPECT_TRUE(fake::host.network.sent.empty());
+    wait_for_timer();
+    EXPECT_EQ(fake::host.now, 100'000U);
+    EXPECT_EQ(fake::host.network.sent.size(), 2U);
+    EXPECT_EQ(fake::host.network.calls, 1U);
+    EXPECT_FALSE(transmission_due());
+}
+
+TEST_F(WaitingFrames, GoWhenTheGuestRests) {
+    give_card(plain_frame(60));
+    rest();
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_FALSE(transmission_due());
+    give_card(plain_frame(60)); // and at once while it does
+    EXPECT_EQ(fake::host.network.sent.size(), 2U);
+}
+
+TEST_F(WaitingFrames, GoWhenThereIsRoom) {
+    fake::host.network.room = 1;
+    for (unsigned i = 0; i < together; ++i) {
+        give_card(plain_frame(60));
+    }
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_FALSE(transmission_due()); // who makes room says so
+    fake::host.network.room = 100;
+    take_events();
+    EXPECT_EQ(fake::host.network.sent.size(), together);
+}
+
+TEST_F(WaitingFrames, AreNotSentOnceTheCardIsReset) {
+    give_card(plain_frame(60));
+    write(at::cr, cr_rst);
+    EXPECT_FALSE(transmission_due());
+    rest();
+    EXPECT_TRUE(fake::host.network.sent.empty());
+}
+
+TEST_F(WaitingFrames, OfAStreamGoWithItsLast) {
+    for (const Bytes& frame : stream) {
+        EXPECT_TRUE(fake::host.network.sent.empty());
+        fake::host.now += 3'000;
+        give_card(frame);
+    }
+    wait_for_timer();
+    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+    EXPECT_EQ(finished(), stream);
+}
+
+TEST_F(WaitingFrames, OfAStreamStayWhileMoreComes) {
+    for (unsigned i = 0; i + 1 < stream.size(); ++i) {
         fake::host.now += 90'000;
         take_events();
-        queue_stream({frames[i]});
+        give_card(stream[i]);
     }
     EXPECT_TRUE(fake::host.network.sent.empty());
 }
 
-TEST_F(HeldStream, GoesWhenTheGuestRests) {
-    queue_stream({frames[0], frames[1]});
-    EXPECT_TRUE(fake::host.network.sent.empty());
-    rest();
-    EXPECT_EQ(fake::host.network.sent.size(), 1U);
+TEST_F(WaitingFrames, OfAStreamGoWhenNothingFollows) {
+    give_card(std::span(stream).first(2));
+    while (fake::host.network.sent.empty()) {
+        wait_for_timer();
+    }
+    EXPECT_EQ(fake::host.now, 200'000U);
+    EXPECT_EQ(finished(), std::vector<Bytes>(stream.begin(), stream.begin() + 2));
     EXPECT_EQ(fake::host.network.calls, 1U);
-    EXPECT_FALSE(held_packet_due());
 }
 
-TEST_F(HeldStream, GoesBeforeAnotherPacket) {
-    queue_stream({frames[0], frames[1]});
-    queue({plain_frame(60)});
-    write(at::cr, cr_txe);
+TEST_F(WaitingFrames, OfAStreamGoBeforeAnotherPacket) {
+    give_card(std::span(stream).first(2));
+    give_card(plain_frame(60));
+    wait_for_timer();
     ASSERT_EQ(fake::host.network.sent.size(), 2U);
     EXPECT_EQ(fake::host.network.sent[1], plain_frame(60));
 }
 
-TEST_F(HeldStream, GoesWhenTheCardIsSwitchedOff) {
-    queue_stream({frames[0]});
+TEST_F(WaitingFrames, OfAStreamGoWhenTheCardIsSwitchedOff) {
+    give_card(std::span(stream).first(together));
+    EXPECT_TRUE(fake::host.network.sent.empty());
     write_command(0);
     take_events();
     EXPECT_EQ(fake::host.network.sent.size(), 1U);
-    EXPECT_FALSE(held_packet_due());
+    EXPECT_FALSE(transmission_due());
 }
 
 TEST_F(Stream, ComesInFrames) {
