@@ -89,9 +89,8 @@ bool may_fault(const Instruction& instruction, const PageWalk& walk) {
 void access_register(SiteFrame& frame) {
     const KnownSite& site = site_called(frame.site_end, Shape::memory);
     ++counters.calls[site.record.kind];
-    const std::optional<Instruction> instruction =
-        decode_instruction(site.kind(), site.address + site.padding_in_front(), site.instruction());
-    if (!instruction || !instruction->operand_is_memory || !is_canonical(instruction->effective)) {
+    const Instruction* const instruction = decode_site(site, site.address);
+    if (instruction == nullptr || !instruction->operand_is_memory || !is_canonical(instruction->effective)) {
         give_back(site, frame);
         return;
     }

@@ -49,15 +49,10 @@ const KnownSite& site_at(std::uint64_t address) {
 
 // `address` is where it runs, which is not where it was linked while Linux runs at physical addresses.
 void execute_known(const KnownSite& site, std::uint64_t address) {
-    std::optional<Instruction> instruction =
-        decode_instruction(site.kind(), address + site.padding_in_front(), site.instruction());
-    if (!instruction) {
+    const Instruction* const instruction = decode_site(site, address);
+    if (instruction == nullptr) {
         stop_guest("a site without an instruction, at", address);
     }
-    const std::uint64_t end = address + site.record.site_length(); // padding behind was overwritten too
-    instruction->address = address;
-    instruction->next = end;
-    instruction->annotation = site.record.operand;
     if (!accesses_device(site.kind())) { // or a line on the console would be all that is left
         record_event(Event::site, address, site.record.kind);
     }

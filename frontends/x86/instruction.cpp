@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/instruction.hpp"
 
-#include "frontends/x86/instruction_reader.hpp"
+#include <array>
+#include <bit>
 
 namespace previrt {
 
@@ -41,14 +42,10 @@ unsigned width_of(SiteKind kind, std::uint8_t opcode, const Prefixes& prefixes) 
     }
 }
 
-} // namespace
-
-std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t address,
-                                              std::span<const std::uint8_t> bytes) {
+// Of the bytes alone: where it is, and what is in registers, has no part in it.
+std::optional<Instruction> decode_bytes(SiteKind kind, std::span<const std::uint8_t> bytes) {
     Instruction instruction{};
     instruction.kind = kind;
-    instruction.address = address;
-    instruction.next = address + bytes.size();
     if (bytes.empty()) {
         return {};
     }
@@ -70,9 +67,7 @@ std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t addre
         instruction.operand_is_memory = operand.is_memory;
         instruction.reg = operand.reg;
         instruction.rm = operand.rm;
-        if (operand.is_memory) {
-            instruction.effective = effective_address(operand, prefixes, instruction.next);
-        }
+        instruction.memory = operand.memory;
     }
     instruction.immediate = bytes[bytes.size() - 1];
     if (kind == SiteKind::lret && instruction.opcode == 0xca && bytes.size() >= 2) {
@@ -80,6 +75,59 @@ std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t addre
             static_cast<std::uint16_t>(bytes[bytes.size() - 2] | (bytes[bytes.size() - 1] << 8U));
     }
     return instruction;
+}
+
+// `behind` is the byte behind it.
+void locate_operand(Instruction& instruction, std::uint64_t behind) {
+    if (instruction.operand_is_memory) {
+        instruction.effective = effective_address(instruction.memory, behind);
+    }
+}
+
+// The few sites that are called most of the time.
+struct DecodedSite {
+    KnownSite site;
+    Instruction instruction;
+    unsigned length; // up to where its bytes end
+};
+constexpr std::size_t decoded_count = 256;
+constinit DecodedSite decoded_sites[decoded_count]{};
+
+bool is_same(const KnownSite& one, const KnownSite& other) {
+    using Words = std::array<std::uint64_t, sizeof(KnownSite) / sizeof(std::uint64_t)>;
+    return std::bit_cast<Words>(one) == std::bit_cast<Words>(other);
+}
+
+} // namespace
+
+std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t address,
+                                              std::span<const std::uint8_t> bytes) {
+    std::optional<Instruction> instruction = decode_bytes(kind, bytes);
+    if (instruction) {
+        instruction->address = address;
+        instruction->next = address + bytes.size();
+        locate_operand(*instruction, instruction->next);
+    }
+    return instruction;
+}
+
+const Instruction* decode_site(const KnownSite& site, std::uint64_t address) {
+    DecodedSite& decoded = decoded_sites[(site.address ^ (site.address >> 8U)) % decoded_count];
+    if (!is_same(decoded.site, site)) {
+        const std::optional<Instruction> instruction = decode_bytes(site.kind(), site.instruction());
+        if (!instruction) {
+            return nullptr;
+        }
+        decoded = {.site = site,
+                   .instruction = *instruction,
+                   .length = site.padding_in_front() + site.record.instruction_length()};
+        decoded.instruction.annotation = site.record.operand;
+    }
+    Instruction& instruction = decoded.instruction;
+    instruction.address = address;
+    instruction.next = address + site.record.site_length(); // padding behind was overwritten too
+    locate_operand(instruction, address + decoded.length);
+    return &instruction;
 }
 
 } // namespace previrt

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "frontends/x86/instruction_reader.hpp"
+#include "inplace-vmm/site_list.hpp"
 #include "previrt/site_kinds.hpp"
 
 #include <cstddef>
@@ -21,9 +23,10 @@ struct Instruction {
     bool rex; // has that prefix
     bool has_operand;
     bool operand_is_memory;
-    unsigned width;          // of its operand or of the transfer, in bytes
-    unsigned reg;            // ModRM.reg
-    unsigned rm;             // ModRM.rm, where it is a register
+    unsigned width; // of its operand or of the transfer, in bytes
+    unsigned reg;   // ModRM.reg
+    unsigned rm;    // ModRM.rm, where it is a register
+    MemoryOperand memory;
     std::uint64_t effective; // address of a memory operand, with the guest's registers as they are
     std::uint8_t opcode;     // its last byte
     std::uint16_t immediate; // its last one or two bytes, whatever they are
@@ -33,5 +36,9 @@ struct Instruction {
 // `bytes` are those of one site, padding in front included. Nothing: they are no instruction of that kind.
 std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t address,
                                               std::span<const std::uint8_t> bytes);
+
+// That of a site that runs at `address`, which goes on behind the site. The same until the next call; nullptr
+// as above.
+const Instruction* decode_site(const KnownSite& site, std::uint64_t address);
 
 } // namespace previrt

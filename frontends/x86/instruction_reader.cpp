@@ -13,8 +13,8 @@ constexpr std::uint8_t segment_prefix_gs = 0x65;
 
 constexpr std::uint8_t padding_prefix = 0x2e; // CS: an annotated instruction begins with some
 
-unsigned extend(unsigned low, bool high) {
-    return low | (high ? 8U : 0U);
+std::uint8_t extend(unsigned low, bool high) {
+    return static_cast<std::uint8_t>(low | (high ? 8U : 0U));
 }
 
 constexpr unsigned high_byte_shift = 8;
@@ -34,18 +34,18 @@ std::uint8_t InstructionReader::byte() {
     return at < bytes_.size() ? bytes_[at] : std::uint8_t{0};
 }
 
-std::int64_t InstructionReader::signed_bytes(unsigned count) {
+std::uint64_t InstructionReader::signed_bytes(unsigned count) {
     std::uint32_t value = 0;
     for (unsigned i = 0; i < count; ++i) {
         value |= std::uint32_t{byte()} << (8 * i);
     }
     switch (count) {
     case 1:
-        return static_cast<std::int8_t>(value);
+        return static_cast<std::uint64_t>(static_cast<std::int8_t>(value));
     case 2:
-        return static_cast<std::int16_t>(value);
+        return static_cast<std::uint64_t>(static_cast<std::int16_t>(value));
     default:
-        return static_cast<std::int32_t>(value);
+        return static_cast<std::uint64_t>(static_cast<std::int32_t>(value));
     }
 }
 
@@ -102,39 +102,49 @@ ModRmOperand InstructionReader::mod_rm(const Prefixes& prefixes) {
         return operand;
     }
     operand.is_memory = true;
-    const std::uint64_t* const general = vcpu.registers.general;
+    MemoryOperand& memory = operand.memory;
+    memory.segment = prefixes.segment;
+    memory.has_32_bits = prefixes.address_size;
     bool no_base = mod == 0 && (mod_rm & 7U) == 5;
     if ((mod_rm & 7U) == 4) {
         const std::uint8_t sib = byte();
-        const unsigned index = extend((sib >> 3U) & 7U, prefixes.rex_x);
+        const std::uint8_t index = extend((sib >> 3U) & 7U, prefixes.rex_x);
         if (index != rsp) {
-            operand.offset += general[index] << (sib >> 6U);
+            memory.index = index;
+            memory.index_shift = sib >> 6U;
         }
         no_base = mod == 0 && (sib & 7U) == 5;
         if (!no_base) {
-            operand.offset += general[extend(sib & 7U, prefixes.rex_b)];
+            memory.base = extend(sib & 7U, prefixes.rex_b);
         }
     } else if (no_base) {
-        operand.is_relative = true;
+        memory.is_relative = true;
     } else {
-        operand.offset += general[operand.rm];
+        memory.base = extend(mod_rm & 7U, prefixes.rex_b);
     }
     if (mod == 1) {
-        operand.offset += static_cast<std::uint64_t>(signed_bytes(1));
+        memory.displacement = signed_bytes(1);
     } else if (mod == 2 || no_base) {
-        operand.offset += static_cast<std::uint64_t>(signed_bytes(4));
+        memory.displacement = signed_bytes(4);
     }
     return operand;
 }
 
-std::uint64_t effective_address(const ModRmOperand& operand, const Prefixes& prefixes, std::uint64_t next) {
-    std::uint64_t address = operand.offset + (operand.is_relative ? next : 0);
-    if (prefixes.address_size) {
+std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next) {
+    const std::uint64_t* const general = vcpu.registers.general;
+    std::uint64_t address = operand.displacement + (operand.is_relative ? next : 0);
+    if (operand.base != MemoryOperand::no_register) {
+        address += general[operand.base];
+    }
+    if (operand.index != MemoryOperand::no_register) {
+        address += general[operand.index] << operand.index_shift;
+    }
+    if (operand.has_32_bits) {
         address &= 0xffffffffU;
     }
-    if (prefixes.segment == segment_prefix_fs) {
+    if (operand.segment == segment_prefix_fs) {
         address += backend::read_fs_base();
-    } else if (prefixes.segment == segment_prefix_gs) {
+    } else if (operand.segment == segment_prefix_gs) {
         address += backend::read_gs_base(vcpu.gs_exchanged != 0);
     }
     return address;

@@ -19,12 +19,24 @@ struct Prefixes {
     bool rex_b;
 };
 
+// Where an operand in memory is, in terms of registers.
+struct MemoryOperand {
+    static constexpr std::uint8_t no_register = 16;
+
+    std::uint8_t base = no_register;
+    std::uint8_t index = no_register;
+    std::uint8_t index_shift = 0;
+    std::uint8_t segment = 0;       // the prefix; 0: none
+    bool is_relative = false;       // to the instruction behind
+    bool has_32_bits = false;       // the address
+    std::uint64_t displacement = 0; // sign-extended
+};
+
 struct ModRmOperand {
     unsigned reg;
     unsigned rm; // where it is a register
     bool is_memory;
-    bool is_relative; // to the instruction behind
-    std::uint64_t offset;
+    MemoryOperand memory;
 };
 
 // The parts of an instruction in 64-bit mode, one behind the other. Past the end there are zeros.
@@ -37,8 +49,7 @@ public:
 
     Prefixes prefixes();
     std::uint8_t byte();
-    std::int64_t signed_bytes(unsigned count); // 1, 2 or 4
-    // With the guest's registers as they are.
+    std::uint64_t signed_bytes(unsigned count); // 1, 2 or 4, sign-extended
     ModRmOperand mod_rm(const Prefixes& prefixes);
 
 private:
@@ -46,7 +57,8 @@ private:
     std::size_t next_ = 0;
 };
 
-std::uint64_t effective_address(const ModRmOperand& operand, const Prefixes& prefixes, std::uint64_t next);
+// With the guest's registers as they are.
+std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next);
 
 // A general register as an instruction names it: in 8 bits without REX, 4 to 7 are AH, CH, DH and BH.
 std::uint64_t read_register(unsigned number, unsigned width, bool rex);

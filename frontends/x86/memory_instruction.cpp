@@ -219,16 +219,17 @@ std::optional<MemoryInstruction> decode_memory_instruction(std::uint64_t address
     instruction.rex = prefixes.rex;
     instruction.register_width = is_byte ? 1 : full;
     instruction.width = form->access != 0 ? form->access : instruction.register_width;
-    ModRmOperand operand{.reg = 0, .rm = 0, .is_memory = true, .is_relative = false, .offset = 0};
+    ModRmOperand operand{.reg = 0, .rm = 0, .is_memory = true, .memory = {}};
     if (form->has_operand) {
         operand = reader.mod_rm(prefixes);
     } else {
-        operand.offset = vcpu.registers.general[rsi];
+        operand.memory.base = rsi;
+        operand.memory.segment = prefixes.segment;
     }
     if (form->immediate != 0) {
         instruction.has_immediate = true;
         const unsigned length = form->immediate == full_immediate && full == 2 ? 2 : form->immediate;
-        instruction.immediate = static_cast<std::uint64_t>(reader.signed_bytes(length));
+        instruction.immediate = reader.signed_bytes(length);
     }
     // Of strings with 32-bit addresses the registers would wrap, too.
     if (!operand.is_memory || reader.is_beyond() || (!form->has_operand && prefixes.address_size)) {
@@ -236,7 +237,7 @@ std::optional<MemoryInstruction> decode_memory_instruction(std::uint64_t address
     }
     instruction.reg = operand.reg;
     instruction.next = address + reader.position();
-    instruction.effective = effective_address(operand, prefixes, instruction.next);
+    instruction.effective = effective_address(operand.memory, instruction.next);
     return instruction;
 }
 

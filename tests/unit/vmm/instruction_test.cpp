@@ -32,6 +32,28 @@ protected:
     LlvmOracle llvm_;
 };
 
+// As a site's, at two places and with other registers: only its bytes are kept.
+void expect_same_of_site(const KnownSite& site, std::mt19937_64& random) {
+    for (const std::uint64_t moved : {0, 0x10'0000}) {
+        vcpu.registers.general[random() % std::size(vcpu.registers.general)] = random();
+        const std::uint64_t address = site.address - moved;
+        const auto expected =
+            decode_instruction(site.kind(), address + site.padding_in_front(), site.instruction());
+        const Instruction* const decoded = decode_site(site, address);
+        ASSERT_TRUE(expected && decoded != nullptr);
+        EXPECT_EQ(decoded->kind, expected->kind);
+        EXPECT_EQ(decoded->address, address);
+        EXPECT_EQ(decoded->next, address + site.record.site_length());
+        EXPECT_EQ(decoded->annotation, site.record.operand);
+        EXPECT_EQ(decoded->effective, expected->effective);
+        EXPECT_EQ(decoded->width, expected->width);
+        EXPECT_EQ(decoded->reg, expected->reg);
+        EXPECT_EQ(decoded->rm, expected->rm);
+        EXPECT_EQ(decoded->opcode, expected->opcode);
+        EXPECT_EQ(decoded->immediate, expected->immediate);
+    }
+}
+
 std::string source_of_cases() {
     std::ifstream file(PREVIRT_SOURCE "/tests/unit/instruction_cases.txt");
     std::string source = ".text\n";
@@ -89,6 +111,9 @@ TEST_F(InstructionDecoding, EveryFormOfEveryKind) {
             EXPECT_EQ(decoded->reg, site.record.operand >> 4U);
             EXPECT_EQ(decoded->rm, site.record.operand & 15U);
         }
+        expect_same_of_site(known, random_);
+        known.address = 0xffffffff81000000; // another one, where one was
+        expect_same_of_site(known, random_);
     }
     EXPECT_GT(with_memory, 50U);
 }
