@@ -169,7 +169,8 @@ bool is_long_user_call(std::uint64_t address) {
 void leave() {
     prepare_return();
     step_through_user_call(is_long_user_call);
-    quick_system_calls = system_calls_may_be_quick() && entries_are_flushed() ? 1 : 0;
+    quick_system_calls =
+        system_calls_may_be_quick() && !backend::separates_user_mode() && entries_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }

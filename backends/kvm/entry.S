@@ -14,10 +14,6 @@
 
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
-#define SELECTOR_CODE 0x33
-#define SELECTOR_STACK 0x2b
-#define SELECTOR_GUEST_CODE 0x10 // as entries.cpp has found
-#define SELECTOR_GUEST_STACK 0x18
 
 	.macro note_user_root
 	movb in_user_root, %al

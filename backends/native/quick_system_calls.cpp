@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/native/quick_system_calls.hpp"
 
-#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
@@ -11,8 +10,7 @@ bool system_calls_may_be_quick() {
     constexpr std::uint64_t cleared =
         (native_flags & ~flag_resume) | flag_interrupt | flag_iopl | native_user_flags;
     return (vcpu.efer & efer_sce) != 0 && vcpu.star >> 32U == selectors &&
-           (vcpu.syscall_mask & cleared) == cleared && !backend::separates_user_mode() &&
-           !vcpu.descriptors_may_differ;
+           (vcpu.syscall_mask & cleared) == cleared && !vcpu.descriptors_may_differ;
 }
 
 } // namespace previrt

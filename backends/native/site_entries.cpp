@@ -16,6 +16,7 @@ extern std::uint32_t jump_number;
 extern const std::uint64_t sti_region[2]; // behind the store that enables, up to and with its ret
 void site_jump();
 void site_jump_masked();
+void system_return_jump();
 }
 
 namespace {
@@ -77,7 +78,8 @@ void leave_site_code() {
     const bool in_jump = here >= reinterpret_cast<std::uint64_t>(&site_jump) &&
                          here < reinterpret_cast<std::uint64_t>(&site_jump_masked);
     if (in_jump) {
-        const bool is_first = here == reinterpret_cast<std::uint64_t>(&site_jump);
+        const bool is_first = here == reinterpret_cast<std::uint64_t>(&site_jump) ||
+                              here == reinterpret_cast<std::uint64_t>(&system_return_jump);
         const auto number = is_first ? static_cast<std::uint32_t>(vcpu.registers.general[rax]) : jump_number;
         vcpu.registers.rip = trampoline_sites[number % trampoline_count];
         vcpu.registers.general[rax] = jump_rax;

@@ -11,10 +11,6 @@
 
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
-#define SELECTOR_CODE 0x33
-#define SELECTOR_STACK 0x2b
-#define SELECTOR_GUEST_CODE 0x10 // as quick_system_calls.cpp has found
-#define SELECTOR_GUEST_STACK 0x18
 
 // ---- what acts for the guest
 

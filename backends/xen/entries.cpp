@@ -2,9 +2,11 @@
 // What entry.S calls, and what Xen is told of it.
 #include "frontends/x86/entries.hpp"
 
+#include "backends/native/quick_system_calls.hpp"
 #include "backends/native/site_entries.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
+#include "backends/xen/table_updates.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
@@ -30,6 +32,7 @@ extern std::uint64_t exit_user_flags;
 extern std::uint32_t trap_vector;
 extern std::uint8_t entry_mask;
 extern std::uint8_t exit_mask;
+extern std::uint8_t quick_system_calls;
 
 extern const std::uint64_t exception_entries[20];
 
@@ -64,6 +67,7 @@ bool is_in_image(std::uint64_t address) {
 
 std::uint8_t leave() {
     prepare_return();
+    quick_system_calls = system_calls_may_be_quick() && updates_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }

@@ -12,6 +12,8 @@
 #define PENDING shared_info
 #define INTERRUPTS_DISABLED shared_info + 1
 
+#include "backends/native/mode_changes.h"
+
 	// Calls by the address that was linked, and leaves from there.
 	.macro enter handler
 	pushq $leave
@@ -41,11 +43,39 @@ general_site_call:
 
 // By jump, through a trampoline that has put RAX away and loaded its number. RSP may be anything.
 	.globl site_jump, site_jump_masked, system_return_jump
-system_return_jump:
 site_jump:
 	movl %eax, jump_number
 	movb INTERRUPTS_DISABLED, %al
 	movb $1, INTERRUPTS_DISABLED
+	jmp site_jump_masked
+
+// That of sysretq.
+system_return_jump:
+	movl %eax, jump_number
+	movb INTERRUPTS_DISABLED, %al
+	movb $1, INTERRUPTS_DISABLED
+	movb %al, entry_mask
+	movq %rsp, VCPU(RSP)
+	movq $vmm_stack_top, %rsp
+	pushfq
+	cmpb $0, entry_mask
+	je 1f
+	check_system_return 1f
+	note_system_return
+	movq $vmm_stack_top, %rsp
+	pushq $SELECTOR_STACK
+	pushq VCPU(RSP)
+	pushq %r11
+	pushq $SELECTOR_CODE
+	pushq %rcx
+	pushq $0
+	pushq %rcx
+	pushq %r11
+	pushq jump_rax
+	jmp return_to_user
+1:	popfq
+	movq VCPU(RSP), %rsp
+	movb entry_mask, %al
 site_jump_masked:
 	movb %al, entry_mask
 	movq jump_rax, %rax
@@ -116,6 +146,9 @@ event_callback:
 	movq $vmm_stack_top, %rsp
 	enter return_interrupted
 
+#define MASK_IN_FRAME 28 // behind CS
+#define RSP_IN_FRAME 24  // once RCX and R11 are off it
+
 	.macro system_call name, handler
 	.globl \name
 \name:
@@ -133,8 +166,26 @@ event_callback:
 	enter \handler
 	.endm
 
-	system_call system_call_callback, system_call_entered
+	system_call general_system_call, system_call_entered
 	system_call system_call_32_callback, system_call_32_entered
+
+// Quick, and else the general way. RCX and R11 are already what the guest is to find there, but for RF.
+	.globl system_call_callback
+system_call_callback:
+	cmpb $0, quick_system_calls
+	je general_system_call
+	cmpb $0, MASK_IN_FRAME(%rsp)
+	jne general_system_call
+	testl $FLAG_IOPL, VCPU(SYSTEM_FLAGS)
+	jnz general_system_call
+	note_system_call
+	pushq $2
+	popfq
+	popq %rcx
+	popq %r11
+	btrl $FLAG_RF_BIT, %r11d
+	movq RSP_IN_FRAME(%rsp), %rsp
+	jmp *VCPU(LSTAR)
 
 	.globl failsafe_callback
 failsafe_callback:
@@ -189,6 +240,7 @@ leave_user:
 	pushq VCPU(R11)
 	pushq VCPU(RAX)
 	restore_but_rax_rcx_r11
+return_to_user:
 	movl $23, %eax
 	syscall
 	ud2
@@ -223,7 +275,7 @@ sti_region: .quad sti_enabled, sti_end
 	.data
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, entry_mask, exit_mask, exit_user_flags
-	.globl jump_rax, jump_rcx, jump_number
+	.globl jump_rax, jump_rcx, jump_number, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
@@ -234,5 +286,6 @@ jump_number: .long 0
 trap_vector: .long 0
 entry_mask: .byte 0
 exit_mask: .byte 0
+quick_system_calls: .byte 0
 
 	.section .note.GNU-stack, "", @progbits

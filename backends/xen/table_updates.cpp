@@ -51,6 +51,10 @@ void flush_updates() {
     extended_operations(invalidations, count);
 }
 
+bool updates_are_flushed() {
+    return update_count == 0 && invalidation_count == 0 && !flush_is_queued;
+}
+
 void queue_update(std::uint64_t place, std::uint64_t value) {
     if (update_count == most_updates) {
         flush_updates();

@@ -25,6 +25,7 @@ void queue_update(std::uint64_t place, std::uint64_t value);
 void queue_invalidation(std::uint64_t address);
 void queue_flush();
 void flush_updates();
+bool updates_are_flushed();
 
 void extended_operations(mmuext_op* operations, unsigned count);
 

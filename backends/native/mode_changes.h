@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// For entry.S: what `syscall` and `sysretq` do where nothing but the mode changes, which is nearly always, and when it
+// is so. quick_system_calls says that the guest's MSRs do not stand against it, and that nothing is left to do before
+// user mode runs (entries.cpp).
+#define SELECTOR_GUEST_CODE 0x10 // as quick_system_calls.cpp has found
+#define SELECTOR_GUEST_STACK 0x18
+#define SELECTOR_CODE 0x33
+#define SELECTOR_STACK 0x2b
+#define FLAG_IOPL 0x3000
+#define FLAG_IF_BIT 9
+#define FLAG_RF_BIT 16
+#define FLAGS_BUT_ARITHMETIC_AND_IF ~0xed7
+
+	.macro note_system_call
+	movb $0, VCPU(CPL)
+	movb $0xff, VCPU(GS_EXCHANGED)
+	movq $0, VCPU(SYSTEM_FLAGS)
+	movq $SELECTOR_GUEST_CODE, VCPU(CS)
+	movq $SELECTOR_GUEST_STACK, VCPU(SS)
+	incq counters + COUNTERS_SYSTEM_CALLS
+	.endm
+
+	// RCX and R11 are the guest's, its interrupts are disabled, RAX is free.
+	.macro check_system_return otherwise
+	cmpb $0, quick_system_calls
+	je \otherwise
+	cmpb $0, PENDING
+	jne \otherwise
+	cmpb $0, VCPU(CPL)
+	jne \otherwise
+	cmpb $0xff, VCPU(GS_EXCHANGED)
+	jne \otherwise
+	testq $FLAGS_BUT_ARITHMETIC_AND_IF, %r11
+	jnz \otherwise
+	btl $FLAG_IF_BIT, %r11d
+	jnc \otherwise
+	movq %rcx, %rax
+	shrq $47, %rax
+	jnz \otherwise
+	.endm
+
+	.macro note_system_return
+	movb $3, VCPU(CPL)
+	movq $0, VCPU(SYSTEM_FLAGS)
+	movq $SELECTOR_CODE, VCPU(CS)
+	movq $SELECTOR_STACK, VCPU(SS)
+	movq $0, VCPU(KERNEL_SELECTORS)
+	movl $0, VCPU(KERNEL_SELECTORS) + 8
+	incq counters + COUNTERS_USER_RETURNS
+	.endm
