@@ -33,7 +33,7 @@ public:
     explicit NetworkBench(const NetworkBenchOptions& options)
         : options_(options), runs_(options.runs.value_or(5)), mebibytes_(options.mebibytes.value_or(100)),
           kernel_(build_measured_kernel(options.kernel, false)), initrd_(network_initrd("net", {})),
-          settings_(network_settings(mebibytes_, options.transfers)) {}
+          settings_(network_settings(mebibytes_, options.traffic)) {}
 
     void run() {
         // What is not there is downloaded, which the network of our own does not allow.
@@ -41,7 +41,7 @@ public:
             try_place(name,
                       [&] { places_.push_back({.name = name, .program = find(name), .transfers = {}}); });
         }
-        enter_network_namespace(tap, network_peer);
+        enter_network_namespace(tap, network_peer, options_.traffic.mtu);
         for (unsigned run = 1; run <= runs_; ++run) {
             for (auto place = places_.begin(); place != places_.end();) {
                 const bool works = try_place(place->name, [&] { measure(*place, run); });
@@ -118,8 +118,9 @@ private:
     // Places take turns, so that what else the machine does meets all of them.
     void measure(Place& place, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << runs_ << ": " << place.name << '\n';
-        for (const NetworkTransfer& transfer : measure_transfers(
-                 place.program, of({PREVIRT_TRAFFIC, "serve", network_peer}), options_.transfers.size())) {
+        for (const NetworkTransfer& transfer :
+             measure_transfers(place.program, of({PREVIRT_TRAFFIC, "serve", network_peer}),
+                               options_.traffic.transfers.size())) {
             place.transfers.push_back(transfer);
         }
     }
@@ -134,16 +135,15 @@ private:
 
     void print() const {
         left_out_.print(12);
-        std::printf("%u runs, %u MiB a stream, by a tap device\n\n", runs_, mebibytes_);
+        std::printf("%u runs, %u MiB a stream, MTU %u, by a tap device\n\n", runs_, mebibytes_,
+                    options_.traffic.mtu);
         table().print();
     }
 
     [[nodiscard]] nlohmann::json json() const {
-        return {{"unit", "nanoseconds"},
-                {"runs", runs_},
-                {"mebibytes", mebibytes_},
-                {"left_out", left_out_.reasons()},
-                {"times", table().json()}};
+        return {{"unit", "nanoseconds"},           {"runs", runs_},
+                {"mebibytes", mebibytes_},         {"mtu", options_.traffic.mtu},
+                {"left_out", left_out_.reasons()}, {"times", table().json()}};
     }
 
     const NetworkBenchOptions& options_;

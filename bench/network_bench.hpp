@@ -16,7 +16,7 @@ struct NetworkBenchOptions {
     std::optional<unsigned> runs;      // of each place, which take turns; none: 5, on xen 1
     std::optional<unsigned> mebibytes; // of each stream, in each run; none: 100, on xen 16
     std::vector<std::string> columns;  // by name; empty: all
-    std::vector<std::string> transfers = network_transfers();
+    NetworkTraffic traffic;
 };
 
 // Prints how long guests take to send and to receive, and how much processor time. A peer that does not work

@@ -24,15 +24,16 @@ const std::vector<std::string>& network_transfers() {
     return all;
 }
 
-Settings network_settings(unsigned mebibytes, const std::vector<std::string>& transfers) {
+Settings network_settings(unsigned mebibytes, const NetworkTraffic& traffic) {
     std::string chosen;
-    for (const std::string& name : transfers) {
+    for (const std::string& name : traffic.transfers) {
         chosen += name + ",";
     }
     return {{"net_own", guest_address},
             {"net_peer", network_peer},
             {"net_bytes", std::to_string(std::uint64_t{mebibytes} << 20U)},
             {"net_datagrams", std::to_string(mebibytes * datagrams_a_mebibyte)},
+            {"net_mtu", std::to_string(traffic.mtu)},
             {"net_transfers", chosen}};
 }
 

@@ -40,6 +40,12 @@ void bring_up(int socket, const std::string& device) {
     require(ioctl(socket, SIOCSIFFLAGS, &request) == 0, "SIOCSIFFLAGS");
 }
 
+void set_mtu(int socket, const std::string& device, unsigned mtu) {
+    ifreq request = request_of(device);
+    request.ifr_mtu = static_cast<int>(mtu);
+    require(ioctl(socket, SIOCSIFMTU, &request) == 0, "SIOCSIFMTU");
+}
+
 void set_address(int socket, const std::string& device, const std::string& text) {
     ifreq request = request_of(device);
     sockaddr_in address{};
@@ -71,12 +77,13 @@ void check_network_namespace() {
     }
 }
 
-void enter_network_namespace(const std::string& tap, const std::string& address) {
+void enter_network_namespace(const std::string& tap, const std::string& address, unsigned mtu) {
     require(unshare(CLONE_NEWNET) == 0, "a network namespace");
     const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     require(socket.number() >= 0, "a socket");
     bring_up(socket.number(), "lo");
     make_tap(tap);
+    set_mtu(socket.number(), tap, mtu);
     set_address(socket.number(), tap, address);
     bring_up(socket.number(), tap);
 }

@@ -9,6 +9,6 @@ namespace previrt {
 void check_network_namespace();
 // A network of our own, for us and what we start: there is nothing in it but `lo` and a tap device, whose end
 // on our side has an address. Throws InputError.
-void enter_network_namespace(const std::string& tap, const std::string& address);
+void enter_network_namespace(const std::string& tap, const std::string& address, unsigned mtu);
 
 } // namespace previrt

@@ -62,7 +62,7 @@ private:
     [[nodiscard]] RunOptions counted_network_run(const std::string& kernel, const std::string& initrd) const {
         RunOptions options = counted_run(kernel, initrd);
         options.append += no_watchdog;
-        options.append += " " + command_line(words_for(network_settings(mebibytes_, options_.transfers))) +
+        options.append += " " + command_line(words_for(network_settings(mebibytes_, options_.traffic))) +
                           " " + dom0_network_words;
         return options;
     }
@@ -118,7 +118,7 @@ private:
     void measure(Domain& domain, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << runs_ << ": " << domain.name << '\n';
         for (const NetworkTransfer& transfer :
-             measure_domain(domain.options, domain.beside, options_.transfers.size())) {
+             measure_domain(domain.options, domain.beside, options_.traffic.transfers.size())) {
             domain.transfers.push_back(transfer);
         }
     }
@@ -133,8 +133,8 @@ private:
 
     void print() const {
         left_out_.print(name_width + 1);
-        std::printf("%u %s, %u MiB a stream, with dom0; 1 ns is one instruction\n\n", runs_,
-                    runs_ == 1 ? "run" : "runs", mebibytes_);
+        std::printf("%u %s, %u MiB a stream, MTU %u, with dom0; 1 ns is one instruction\n\n", runs_,
+                    runs_ == 1 ? "run" : "runs", mebibytes_, options_.traffic.mtu);
         table().print();
     }
 
@@ -143,6 +143,7 @@ private:
             {"unit", "instructions"},
             {"runs", runs_},
             {"mebibytes", mebibytes_},
+            {"mtu", options_.traffic.mtu},
             {"left_out", left_out_.reasons()},
             {"counters", nlohmann::json::parse(read_text(counters_file()))}, // of our VMM, in the last run
             {"times", table().json()}};

@@ -302,9 +302,11 @@ void add_bench_net(CLI::App& bench, Action& action) {
         ->check(CLI::IsMember({"host", "xen"}));
     command->add_option("--columns", options->columns, "Only these, with commas between (all)")
         ->delimiter(',');
-    command->add_option("--transfers", options->transfers, "Only these, with commas between (all)")
+    command->add_option("--transfers", options->traffic.transfers, "Only these, with commas between (all)")
         ->delimiter(',')
         ->check(CLI::IsMember(network_transfers()));
+    command->add_option("--mtu", options->traffic.mtu, "Of both ends (1500; Linux's ns83820 takes 6000)")
+        ->check(CLI::Range(576, 6000));
     command
         ->add_option("--runs", options->runs,
                      "How often each place is started and measured (5; 1 on xen, where all are alike)")

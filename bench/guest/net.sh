@@ -1,6 +1,6 @@
 #!/bin/sh
 # Traffic of a guest with whoever made its network, each transfer between two lines: net begin NAME, net end.
-# The kernel's command line says net_own, net_peer, net_bytes and net_datagrams, as many as a quick sender
+# The kernel's command line says net_own, net_peer, net_mtu, net_bytes and net_datagrams, as many as a quick sender
 # sends while a slow one sends a tenth; net_transfers, which of them, with a comma behind each; and with net_meter
 # the peer's port that tells what processors did.
 # /modules has what a driver needs.
@@ -10,7 +10,7 @@ done
 cd /sys/class/net
 device=$(ls -d eth0 vec0 2>/dev/null)
 ip address add "$net_own/24" dev "$device"
-ip link set "$device" up
+ip link set "$device" mtu "$net_mtu" up
 [ ! -x /bin/no-segmentation ] || no-segmentation "$device"
 for attempt in 1 2 3 4 5 6 7 8 9 10; do
     ping -c 1 -W 1 "$net_peer" >/dev/null && break
