@@ -28,13 +28,18 @@ std::uint64_t DescriptorFormat::pointer_at(const std::uint8_t* place) const {
     return load(place) | (wide ? static_cast<std::uint64_t>(load(place + 4)) << 32U : 0);
 }
 
+std::uint64_t DescriptorFormat::link_at(const std::uint8_t* place) const {
+    return pointer_at(place) & ~(descriptor_alignment - 1);
+}
+
 std::optional<Descriptor> DescriptorFormat::read(const GuestMemory& memory, std::uint64_t address) const {
     const std::uint8_t* const place = memory.to_read(address, size());
     if (place == nullptr) {
         return std::nullopt;
     }
     const std::uint32_t cmdsts = load(place + cmdsts_offset()); // before what it vouches for
-    return Descriptor{.buffer = pointer_at(place + buffer_offset()),
+    return Descriptor{.link = link_at(place),
+                      .buffer = pointer_at(place + buffer_offset()),
                       .cmdsts = cmdsts,
                       .extsts = extended ? load(place + extsts_offset()) : 0};
 }
@@ -45,7 +50,7 @@ std::optional<std::uint64_t> DescriptorFormat::read_link(const GuestMemory& memo
     if (place == nullptr) {
         return std::nullopt;
     }
-    return pointer_at(place) & ~(descriptor_alignment - 1);
+    return link_at(place);
 }
 
 bool DescriptorFormat::write_back(const GuestMemory& memory, std::uint64_t address, std::uint32_t cmdsts,

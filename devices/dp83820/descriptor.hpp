@@ -33,6 +33,7 @@ inline constexpr std::uint64_t descriptor_alignment = 8;
 
 // A copy: the guest may change its own at any time.
 struct Descriptor {
+    std::uint64_t link; // aligned; 0: there is no next
     std::uint64_t buffer;
     std::uint32_t cmdsts;
     std::uint32_t extsts; // 0 where the format has none
@@ -59,6 +60,7 @@ private:
     [[nodiscard]] std::uint64_t extsts_offset() const { return cmdsts_offset() + 4; }
     [[nodiscard]] std::uint64_t size() const { return extsts_offset() + (extended ? 4 : 0); }
     [[nodiscard]] std::uint64_t pointer_at(const std::uint8_t* place) const;
+    [[nodiscard]] std::uint64_t link_at(const std::uint8_t* place) const;
 };
 
 } // namespace previrt::dp83820

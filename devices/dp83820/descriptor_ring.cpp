@@ -24,17 +24,16 @@ DescriptorRing::Look DescriptorRing::look(const GuestMemory& memory, DescriptorF
 }
 
 DescriptorRing::Look DescriptorRing::finish(const GuestMemory& memory, DescriptorFormat format,
-                                            std::uint32_t cmdsts, std::optional<std::uint32_t> extsts) {
-    // Before the guest owns it: Linux then clears the link.
-    const std::optional<std::uint64_t> link = format.read_link(memory, pointer);
-    if (!link || !format.write_back(memory, pointer, cmdsts, extsts)) {
+                                            std::uint64_t link, std::uint32_t cmdsts,
+                                            std::optional<std::uint32_t> extsts) {
+    if (!format.write_back(memory, pointer, cmdsts, extsts)) {
         return Look::fault;
     }
-    if (*link == 0) {
+    if (link == 0) {
         done = true;
         return Look::exhausted;
     }
-    write_pointer(*link);
+    write_pointer(link);
     return Look::ready;
 }
 

@@ -34,8 +34,9 @@ struct DescriptorRing {
 
     // Goes on past a descriptor that is done. Ready: its OWN is `ours`.
     Look look(const GuestMemory& memory, DescriptorFormat format, std::uint32_t ours, Descriptor& descriptor);
-    // Writes back the one at `pointer` and goes on by its link.
-    Look finish(const GuestMemory& memory, DescriptorFormat format, std::uint32_t cmdsts,
+    // Writes back the one at `pointer`, which look() has given, and goes on by the link that it had then:
+    // once it is the guest's, Linux clears that.
+    Look finish(const GuestMemory& memory, DescriptorFormat format, std::uint64_t link, std::uint32_t cmdsts,
                 std::optional<std::uint32_t> extsts);
 };
 

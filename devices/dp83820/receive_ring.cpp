@@ -54,8 +54,9 @@ DescriptorRing::Look Dp83820::give_descriptor(const GuestMemory& memory, const A
     const bool ends = placed + bytes == arrival.pieces.bytes;
     const std::uint32_t cmdsts = cmdsts_own | (descriptor.cmdsts & kept_of_guest) | bytes |
                                  (ends ? arrival.status.cmdsts : cmdsts_more);
-    const DescriptorRing::Look next = receive_ring.finish(
-        memory, format(), cmdsts, ends ? std::optional(arrival.status.extsts) : std::nullopt);
+    const DescriptorRing::Look next =
+        receive_ring.finish(memory, format(), descriptor.link, cmdsts,
+                            ends ? std::optional(arrival.status.extsts) : std::nullopt);
     if (next != DescriptorRing::Look::fault) {
         placed += bytes;
         last = ends;

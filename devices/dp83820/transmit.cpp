@@ -77,8 +77,9 @@ DescriptorRing::Look Dp83820::take_descriptor(const GuestMemory& memory, std::ui
         packet.too_long = packet.too_long || packet.frame_bytes() > largest_packet;
     }
     const std::uint32_t result = packet.too_long ? cmdsts_tx_fifo_underrun : cmdsts_ok;
-    const DescriptorRing::Look next = transmit_ring.finish(
-        memory, format(), (descriptor.cmdsts & kept_of_guest) | (ends ? result : 0), std::nullopt);
+    const DescriptorRing::Look next =
+        transmit_ring.finish(memory, format(), descriptor.link,
+                             (descriptor.cmdsts & kept_of_guest) | (ends ? result : 0), std::nullopt);
     if (next != DescriptorRing::Look::fault) {
         last = ends;
         interrupts.raise((descriptor.cmdsts & cmdsts_intr) != 0 ? isr_txdesc : 0, now);
