@@ -103,14 +103,16 @@ std::span<std::uint8_t> TransmitRing::room(std::uint32_t least) {
     if (needed > most_room_pages) {
         return {};
     }
-    if (!fits(needed)) {
+    bool has_room = fits(needed);
+    if (!has_room) {
         collect();
         go_on(needed);
+        has_room = fits(needed);
     }
     if (is_broken()) {
         return {memory_, most_room_pages * page_size};
     }
-    if (!fits(needed)) {
+    if (!has_room) {
         return {};
     }
     return {memory_ + (next_ * page_size), std::min(run_, most_pages()) * page_size};

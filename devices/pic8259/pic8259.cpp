@@ -47,12 +47,8 @@ std::uint8_t Pic8259::inhibiting() const {
     return special_mask_mode ? without(isr, imr) : isr;
 }
 
-std::optional<unsigned> Pic8259::highest_request() const {
-    const std::uint8_t requests = without(irr, imr);
-    if (expected_icw != 0 || requests == 0) {
-        return std::nullopt;
-    }
-    const unsigned request = highest(requests);
+std::optional<unsigned> Pic8259::highest_unmasked() const {
+    const unsigned request = highest(without(irr, imr));
     if (inhibiting() == 0) {
         return request;
     }

@@ -33,7 +33,10 @@ struct Pic8259 {
     void set_line(unsigned level, bool asserted);
 
     // What the INT pin asks for, if it does.
-    [[nodiscard]] std::optional<unsigned> highest_request() const;
+    [[nodiscard]] std::optional<unsigned> highest_request() const {
+        // None, mostly; and all who look for an interrupt ask.
+        return (irr & ~imr) == 0 || expected_icw != 0 ? std::nullopt : highest_unmasked();
+    }
     // INTA: the level now in service, or 7 without any when the request has gone.
     unsigned acknowledge();
     [[nodiscard]] std::uint8_t vector(unsigned level) const;
@@ -47,6 +50,7 @@ private:
     [[nodiscard]] unsigned priority(unsigned level) const;
     [[nodiscard]] unsigned highest(std::uint8_t levels) const;
     [[nodiscard]] std::uint8_t inhibiting() const;
+    [[nodiscard]] std::optional<unsigned> highest_unmasked() const;
 };
 
 static_assert(std::is_trivially_copyable_v<Pic8259>);

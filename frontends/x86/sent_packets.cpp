@@ -46,7 +46,7 @@ bool has_grown; // since the card's descriptors were looked at last
 // While the processor has work, what it gives the card waits for more: to look at the descriptors, to call
 // the other end and to set a timer takes as long for one frame as for many.
 constexpr std::uint64_t longest_wait = 100'000;
-constexpr unsigned most_repeated = 15; // requests, behind the first
+constexpr unsigned most_repeated = 31; // requests, behind the first
 std::optional<std::uint64_t> due;      // what waits goes on its way
 unsigned repeated;                     // meanwhile
 bool lacks_room;

@@ -411,7 +411,7 @@ protected:
         take_events();
     }
     static constexpr unsigned slots = 64;
-    static constexpr unsigned together = 16;
+    static constexpr unsigned together = 32;
     const std::vector<Bytes> stream = make_stream(50'000, 1448);
 
 private:
