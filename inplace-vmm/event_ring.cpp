@@ -5,17 +5,9 @@
 
 namespace previrt {
 
+EventRing event_ring;
+
 namespace {
-
-struct Entry {
-    Event event;
-    std::uint64_t first;
-    std::uint64_t second;
-};
-
-constexpr unsigned ring_entries = 64;
-Entry ring[ring_entries];
-unsigned next_entry;
 
 constexpr const char* names[] = {"",        "site",        "trap", "delivered", "hidden fault", "true fault",
                                  "to user", "system call", "root", "interrupt", "table write"};
@@ -23,13 +15,14 @@ constexpr const char* names[] = {"",        "site",        "trap", "delivered", 
 } // namespace
 
 void record_event(Event event, std::uint64_t first, std::uint64_t second) {
-    ring[next_entry % ring_entries] = {event, first, second};
-    ++next_entry;
+    event_ring.events[event_ring.next % EventRing::length] = {
+        .first = first, .second = second, .event = event};
+    ++event_ring.next;
 }
 
 void print_events() {
-    for (unsigned age = ring_entries; age > 0; --age) {
-        const Entry& entry = ring[(next_entry - age) % ring_entries];
+    for (unsigned age = EventRing::length; age > 0; --age) {
+        const RecordedEvent& entry = event_ring.events[(event_ring.next - age) % EventRing::length];
         if (entry.event != Event::none) {
             Print() << "previrt-vmm:   " << names[static_cast<unsigned>(entry.event)] << ' '
                     << Hex{entry.first} << ' ' << Hex{entry.second} << '\n';

@@ -20,6 +20,22 @@ enum class Event : std::uint8_t {
     table_write,  // entry's guest-physical address, entry
 };
 
+struct RecordedEvent {
+    std::uint64_t first;
+    std::uint64_t second;
+    Event event;
+};
+
+struct EventRing {
+    static constexpr unsigned length = 64;
+    static_assert((length & (length - 1)) == 0);
+
+    std::uint32_t next; // modulo the length
+    RecordedEvent events[length];
+};
+
+extern "C" EventRing event_ring; // entry.S adds to it too
+
 void record_event(Event event, std::uint64_t first, std::uint64_t second);
 void print_events();
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Compiled to assembly, not linked: the build makes vcpu_offsets.h of its marked lines.
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
 
-#define OFFSET_IN(type, name, member)                                                                        \
-    asm volatile(".ascii \"#define " #name " %c0\"" : : "i"(offsetof(type, member)))
+#define CONSTANT(name, value) asm volatile(".ascii \"#define " #name " %c0\"" : : "i"(value))
+#define OFFSET_IN(type, name, member) CONSTANT(name, offsetof(type, member))
 #define OFFSET(name, member) OFFSET_IN(Vcpu, name, member)
 
 void offsets() {
@@ -38,6 +39,13 @@ void offsets() {
     OFFSET(VCPU_KERNEL_SELECTORS, kernel_selector);
     OFFSET_IN(Counters, COUNTERS_SYSTEM_CALLS, system_calls);
     OFFSET_IN(Counters, COUNTERS_USER_RETURNS, user_returns);
+    OFFSET_IN(EventRing, EVENT_RING_NEXT, next);
+    OFFSET_IN(EventRing, EVENT_RING_FIRST, events[0].first);
+    OFFSET_IN(EventRing, EVENT_RING_SECOND, events[0].second);
+    OFFSET_IN(EventRing, EVENT_RING_EVENT, events[0].event);
+    CONSTANT(EVENT_RING_MASK, EventRing::length - 1);
+    CONSTANT(EVENT_BYTES, sizeof(RecordedEvent));
+    CONSTANT(EVENT_SYSCALL, static_cast<int>(Event::syscall));
 }
 
 } // namespace previrt

@@ -147,7 +147,20 @@ event_callback:
 	enter return_interrupted
 
 #define MASK_IN_FRAME 28 // behind CS
-#define RSP_IN_FRAME 24  // once RCX and R11 are off it
+#define RIP_IN_FRAME 16
+#define RSP_IN_FRAME 24 // once RCX and R11 are off it
+
+	// As record_event, by registers that are still in the frame.
+	.macro record_system_call
+	movl event_ring + EVENT_RING_NEXT, %ecx
+	incl event_ring + EVENT_RING_NEXT
+	andl $EVENT_RING_MASK, %ecx
+	imull $EVENT_BYTES, %ecx, %ecx
+	movb $EVENT_SYSCALL, event_ring + EVENT_RING_EVENT(%rcx)
+	movq RIP_IN_FRAME(%rsp), %r11
+	movq %r11, event_ring + EVENT_RING_FIRST(%rcx)
+	movq %rax, event_ring + EVENT_RING_SECOND(%rcx)
+	.endm
 
 	.macro system_call name, handler
 	.globl \name
@@ -179,6 +192,7 @@ system_call_callback:
 	testl $FLAG_IOPL, VCPU(SYSTEM_FLAGS)
 	jnz general_system_call
 	note_system_call
+	record_system_call
 	pushq $2
 	popfq
 	popq %rcx
