@@ -119,6 +119,7 @@ bool may_wait(std::uint64_t now) {
     }
     if (!due) {
         wait_from(now);
+        return true;
     }
     return now < *due && repeated < most_repeated;
 }
