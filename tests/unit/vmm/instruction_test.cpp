@@ -34,7 +34,7 @@ protected:
 
 // As a site's, at two places and with other registers: only its bytes are kept.
 void expect_same_of_site(const KnownSite& site, std::mt19937_64& random) {
-    for (const std::uint64_t moved : {0, 0x10'0000}) {
+    for (const std::uint64_t moved : {0U, 0x10'0000U}) {
         vcpu.registers.general[random() % std::size(vcpu.registers.general)] = random();
         const std::uint64_t address = site.address - moved;
         const auto expected =

@@ -36,7 +36,7 @@ TEST(InternetChecksum, isThatOfTheWords) {
 
 TEST(InternetChecksum, losesNoCarry) {
     const std::vector<std::uint8_t> ones(70000, 0xff);
-    for (const std::size_t size : {1, 2, 7, 8, 63, 64, 65, 128, 70000}) {
+    for (const std::size_t size : {1U, 2U, 7U, 8U, 63U, 64U, 65U, 128U, 70000U}) {
         const auto part = std::span<const std::uint8_t>(ones).first(size);
         ASSERT_EQ(internet_sum(part), sum_by_words(part, 0)) << size;
         ASSERT_EQ(internet_sum(part, 1), sum_by_words(part, 1)) << size;
