@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For entry.S: what `syscall` and `sysretq` do where nothing but the mode changes, which is nearly always, and when it
-// is so. quick_system_calls says that the guest's MSRs do not stand against it, and that nothing is left to do before
-// user mode runs (entries.cpp).
+// is so. quick_system_calls says that neither isolation nor the guest's MSRs stand against it, and that nothing is left to
+// do before user mode runs (entries.cpp).
 #define SELECTOR_GUEST_CODE 0x10 // as quick_system_calls.cpp has found
 #define SELECTOR_GUEST_STACK 0x18
 #define SELECTOR_CODE 0x33
