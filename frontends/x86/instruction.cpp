@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/instruction.hpp"
 
+#include "inplace-vmm/vcpu.hpp"
+
 #include <array>
 #include <bit>
 
@@ -22,7 +24,7 @@ unsigned width_of(SiteKind kind, std::uint8_t opcode, const Prefixes& prefixes) 
         if ((opcode & 1U) == 0) {
             return 1;
         }
-        return prefixes.operand_size ? 2 : 4;
+        return prefixes.operand_size && !prefixes.rex_w ? 2 : 4;
     case SiteKind::pushf:
     case SiteKind::popf:
     case SiteKind::push_segment:
@@ -40,6 +42,16 @@ unsigned width_of(SiteKind kind, std::uint8_t opcode, const Prefixes& prefixes) 
         }
         return prefixes.operand_size ? 2 : 4;
     }
+}
+
+// The element that a string instruction moves next. The destination is always in ES, whose base is 0.
+MemoryOperand string_operand(SiteKind kind, const Prefixes& prefixes) {
+    MemoryOperand operand{};
+    const bool is_destination = kind == SiteKind::ins;
+    operand.base = is_destination ? rdi : rsi;
+    operand.segment = is_destination ? std::uint8_t{0} : prefixes.segment;
+    operand.has_32_bits = prefixes.address_size;
+    return operand;
 }
 
 // Of the bytes alone: where it is, and what is in registers, has no part in it.
@@ -68,6 +80,8 @@ std::optional<Instruction> decode_bytes(SiteKind kind, std::span<const std::uint
         instruction.reg = operand.reg;
         instruction.rm = operand.rm;
         instruction.memory = operand.memory;
+    } else if (kind == SiteKind::ins || kind == SiteKind::outs) {
+        instruction.memory = string_operand(kind, prefixes);
     }
     instruction.immediate = bytes[bytes.size() - 1];
     if (kind == SiteKind::lret && instruction.opcode == 0xca && bytes.size() >= 2) {

@@ -33,32 +33,39 @@ bool port_is_allowed(std::uint16_t port, unsigned width) {
 
 void execute_string(const Instruction& instruction, std::uint16_t port) {
     auto& general = vcpu.registers.general;
-    if (instruction.repeats && general[rcx] == 0) {
+    // An address of 32 bits makes RCX, RSI and RDI registers of 32 bits too: a write clears their upper
+    // halves.
+    const std::uint64_t register_mask = instruction.memory.has_32_bits ? 0xffffffff : ~std::uint64_t{0};
+    if (instruction.repeats && (general[rcx] & register_mask) == 0) {
         return;
     }
     const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
     const bool is_input = instruction.kind == SiteKind::ins;
     std::uint64_t& index = general[is_input ? rdi : rsi];
+    const std::uint64_t address = effective_address(instruction.memory, instruction.next);
     std::uint32_t value = 0;
     if (is_input) {
         // Asked for first: an element that the device has given must not be lost to a page fault.
-        if (!may_write_guest(index, instruction.width, privilege)) {
+        if (!may_write_guest(address, instruction.width, privilege)) {
             return;
         }
         value = read_port(port, instruction.width);
-        if (!write_guest(index, &value, instruction.width, privilege)) {
+        if (!write_guest(address, &value, instruction.width, privilege)) {
             return;
         }
     } else {
-        if (!read_guest(index, &value, instruction.width, privilege)) {
+        if (!read_guest(address, &value, instruction.width, privilege)) {
             return;
         }
         write_port(port, instruction.width, value);
     }
-    index += (vcpu.registers.rflags & flag_direction) != 0 ? 0 - std::uint64_t{instruction.width}
-                                                           : std::uint64_t{instruction.width};
-    if (instruction.repeats && --general[rcx] != 0) {
-        vcpu.registers.rip = instruction.address;
+    const bool is_downwards = (vcpu.registers.rflags & flag_direction) != 0;
+    index = (is_downwards ? index - instruction.width : index + instruction.width) & register_mask;
+    if (instruction.repeats) {
+        general[rcx] = (general[rcx] - 1) & register_mask;
+        if (general[rcx] != 0) {
+            vcpu.registers.rip = instruction.address;
+        }
     }
 }
 

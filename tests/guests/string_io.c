@@ -2,7 +2,9 @@
  *
  * INS and OUTS, single and repeated, upwards and downwards, in bytes and double words. A page fault in the
  * middle leaves RCX and the pointer where it happened, and the instruction goes on from there. Words to a
- * byte-wide device become two accesses to neighbouring ports.
+ * byte-wide device become two accesses to neighbouring ports. OUTS takes its element from FS or GS where a
+ * prefix says so, INS always writes to ES. An address of 32 bits makes RCX, RSI and RDI registers of 32 bits;
+ * what becomes of their upper halves when ECX is 0 differs between processors and is left out.
  */
 #include "harness/access.h"
 #include "harness/check.h"
@@ -122,6 +124,89 @@ static void check_resumed(void) {
           second_page[0] == 0x6d && second_page[extra - 1] == 0x6d && second_page[extra] == 0);
 }
 
+static void check_segments(void) {
+    uint8_t* const bytes = allocate_page();
+    const uint64_t old_fs = read_msr(msr_fs_base);
+    const uint64_t old_gs = read_msr(msr_gs_base);
+    bytes[0x10] = 0x31;
+    bytes[0x20] = 0x32;
+    buffer[0] = 0x33;
+    write_msr(msr_fs_base, (uintptr_t)bytes);
+    write_msr(msr_gs_base, (uintptr_t)bytes + 0x10);
+    uint64_t from = 0x10;
+    asm volatile("outsb %%fs:(%%rsi), %%dx" : "+S"(from) : "d"(uart_scratch) : "memory");
+    check_equal("outsb from FS", in8(uart_scratch), 0x31);
+    check_equal("RSI", from, 0x11);
+    from = 0x10;
+    asm volatile("outsb %%gs:(%%rsi), %%dx" : "+S"(from) : "d"(uart_scratch) : "memory");
+    check_equal("outsb from GS", in8(uart_scratch), 0x32);
+    from = (uintptr_t)buffer;
+    asm volatile("outsb %%es:(%%rsi), %%dx" : "+S"(from) : "d"(uart_scratch) : "memory");
+    check_equal("outsb from ES", in8(uart_scratch), 0x33);
+    uint64_t count = 0x11;
+    from = 0;
+    asm volatile("rep outsb %%fs:(%%rsi), %%dx" : "+S"(from), "+c"(count) : "d"(uart_scratch) : "memory");
+    check_equal("rep outsb from FS", in8(uart_scratch), 0x31);
+    check("RSI and RCX", from == 0x11 && count == 0);
+    write_msr(msr_fs_base, 0x00007ffffffff000);
+    const struct exception exception =
+        exception_of("outsb %%fs:(%%rsi), %%dx", "S"(page_size), "d"(uart_scratch) : "memory");
+    check_exception("outsb from FS, not canonical", &exception, vector_protection, 0, at_instruction);
+    write_msr(msr_fs_base, old_fs);
+    write_msr(msr_gs_base, old_gs);
+}
+
+static void check_short_addresses(void) {
+    const uint64_t upper = UINT64_C(0x5555) << 32;
+    uint64_t from = upper | (uintptr_t)buffer;
+    uint64_t to = upper | (uintptr_t)(buffer + 4);
+    uint64_t count = upper | 3;
+    buffer[0] = 0x71;
+    buffer[1] = 0x72;
+    asm volatile("outsb (%%esi), %%dx" : "+S"(from) : "d"(uart_scratch) : "memory");
+    check_equal("outsb, 32-bit address", in8(uart_scratch), 0x71);
+    check("RSI has 32 bits", from == (uintptr_t)buffer + 1);
+    asm volatile("rep insb %%dx, (%%edi)" : "+D"(to), "+c"(count) : "d"(uart_scratch) : "memory");
+    check("rep insb, 32-bit address", buffer[4] == 0x71 && buffer[6] == 0x71 && buffer[7] != 0x71);
+    check("RDI and RCX have 32 bits", to == (uintptr_t)buffer + 7 && count == 0);
+    from = upper | (uintptr_t)(buffer + 1);
+    count = upper | 2;
+    asm volatile("std\n rep outsb (%%esi), %%dx\n cld"
+                 : "+S"(from), "+c"(count)
+                 : "d"(uart_scratch)
+                 : "memory");
+    check_equal("rep outsb, 32-bit address, downwards", in8(uart_scratch), 0x71);
+    check("RSI and RCX have 32 bits", from == (uintptr_t)buffer - 1 && count == 0);
+
+    /* ESI is added to the base behind its wrap to 0. */
+    uint8_t* const low = allocate_page();
+    uint8_t* const high = allocate_page();
+    const uint64_t old_fs = read_msr(msr_fs_base);
+    const uintptr_t last = (uintptr_t)low + 0xffffffff;
+    map_page(last & ~(uintptr_t)(page_size - 1), (uintptr_t)high, page_present | page_writable);
+    high[last % page_size] = 0x11;
+    low[0] = 0x12;
+    write_msr(msr_fs_base, (uintptr_t)low);
+    from = 0xffffffff;
+    count = 1;
+    asm volatile("rep outsb %%fs:(%%esi), %%dx" : "+S"(from), "+c"(count) : "d"(uart_scratch) : "memory");
+    check_equal("rep outsb from FS at the last 32-bit address", in8(uart_scratch), 0x11);
+    check_equal("RSI wraps", from, 0);
+    from = 0xffffffff;
+    count = 2;
+    asm volatile("rep outsb %%fs:(%%esi), %%dx" : "+S"(from), "+c"(count) : "d"(uart_scratch) : "memory");
+    check_equal("and from the first behind it", in8(uart_scratch), 0x12);
+
+    write_msr(msr_fs_base, area + page_size + page_size - 2 - 0x1000);
+    const struct exception exception = exception_of("rep outsb %%fs:(%%esi), %%dx", "S"(upper | 0x1000),
+                                                    "c"(upper | (2 + extra)), "d"(uart_scratch) : "memory");
+    check_exception("rep outsb from FS, an absent page", &exception, vector_page_fault, 0, at_instruction);
+    check_equal("CR2", exception.cr2, area + page_size + page_size);
+    check_equal("RSI", exception.frame.rsi, 0x1002);
+    check_equal("RCX", exception.frame.rcx, extra);
+    write_msr(msr_fs_base, old_fs);
+}
+
 void guest(void) {
     load_descriptor_tables();
     load_page_tables();
@@ -129,4 +214,6 @@ void guest(void) {
     check_wide();
     check_fault();
     check_resumed();
+    check_segments();
+    check_short_addresses();
 }

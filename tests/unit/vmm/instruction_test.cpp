@@ -130,8 +130,52 @@ TEST_F(InstructionDecoding, WidthsOfTransfers) {
     EXPECT_EQ(width(SiteKind::in, {0xec}), 1U);
     EXPECT_EQ(width(SiteKind::in, {0x66, 0xed}), 2U);
     EXPECT_EQ(width(SiteKind::out, {0xef}), 4U);
+    EXPECT_EQ(width(SiteKind::outs, {0x66, 0x48, 0x6f}), 4U);
     EXPECT_EQ(width(SiteKind::sysret, {0x48, 0x0f, 0x07}), 8U);
     EXPECT_EQ(width(SiteKind::sysret, {0x0f, 0x07}), 4U);
+}
+
+// The element that ins and outs move next, as the prefixes in any order and LLVM have it.
+TEST_F(InstructionDecoding, PrefixesOfStrings) {
+    constexpr std::uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf3};
+    unsigned with_segment = 0;
+    for (unsigned i = 0; i < 2000; ++i) {
+        std::vector<std::uint8_t> bytes;
+        bool fs = false;
+        bool gs = false;
+        bool short_address = false;
+        bool repeats = false;
+        bool short_operand = false;
+        for (auto count = random_() % 5; count > 0; --count) {
+            const std::uint8_t prefix = prefixes[random_() % std::size(prefixes)];
+            bytes.push_back(prefix);
+            gs = prefix == 0x65 || (gs && prefix != 0x64);
+            fs = prefix == 0x64 || (fs && prefix != 0x65);
+            short_address |= prefix == 0x67;
+            repeats |= prefix == 0xf3;
+            short_operand |= prefix == 0x66;
+        }
+        const bool wide = random_() % 4 == 0;
+        if (wide) {
+            bytes.push_back(0x48);
+        }
+        const bool is_input = random_() % 2 == 0;
+        bytes.push_back(is_input ? 0x6d : 0x6f);
+        const auto decoded = decode_instruction(is_input ? SiteKind::ins : SiteKind::outs, 0, bytes);
+        ASSERT_TRUE(decoded);
+        std::uint64_t expected = vcpu.registers.general[is_input ? rdi : rsi];
+        expected &= short_address ? 0xffffffff : ~std::uint64_t{0};
+        if (!is_input) {
+            expected += fs ? fake::host.bases.fs : 0;
+            expected += gs ? fake::host.bases.kernel_gs : 0;
+            with_segment += fs || gs ? 1 : 0;
+        }
+        EXPECT_EQ(effective_address(decoded->memory, decoded->next), expected);
+        EXPECT_EQ(decoded->memory.has_32_bits, short_address);
+        EXPECT_EQ(decoded->repeats, repeats);
+        EXPECT_EQ(decoded->width, short_operand && !wide ? 2U : 4U);
+    }
+    EXPECT_GT(with_segment, 100U);
 }
 
 // invlpg with random prefixes, base, index, scale and displacement.
