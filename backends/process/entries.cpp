@@ -45,7 +45,6 @@ extern std::uint8_t exit_disabled;
 extern std::uint8_t interrupts_disabled;
 extern std::uint8_t quick_system_calls;
 extern std::uint32_t pending;
-extern const std::int32_t keeper; // its process: keeper.S
 extern std::uint8_t image_start[];
 extern std::uint8_t image_end[];
 extern std::uint8_t vmm_text_start[];
@@ -343,14 +342,8 @@ void start_entries() {
 }
 
 void start_signals() {
-    constexpr std::uint64_t set_death_signal = 1; // of the keeper's death
-    constexpr std::uint64_t kill = 9;
     constexpr std::uint64_t set_dispatch = 59;
     constexpr std::uint64_t on = 1;
-    call_host(call_prctl, {.first = set_death_signal, .second = kill});
-    if (call_host(call_getppid, {}) != keeper) {
-        end_process(); // it has ended before this could tell
-    }
     if (call_host(call_prctl, {.first = set_dispatch,
                                .second = on,
                                .third = address_of(vmm_text_start),

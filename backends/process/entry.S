@@ -26,7 +26,7 @@ general_site_call:
 
 	.text
 
-// The first, made by the keeper (EBX its process) with a copy of the image: the shared one, with the same contents,
+// The first, made by the keeper with a copy of the image: the shared one, with the same contents,
 // takes its place.
 	.globl first_host_entry
 first_host_entry:
@@ -40,7 +40,6 @@ first_host_entry:
 	syscall
 	cmpq $IMAGE_ADDRESS, %rax
 	jne 1f
-	movl %ebx, keeper
 	movq $vmm_stack_top, %rsp
 	call process_start
 1:	ud2
@@ -257,8 +256,6 @@ clone_host:
 	.globl exit_frame, exit_disabled, exit_needs_iret, interrupts_disabled, pending
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 host_stack: .quad 0
-	.globl keeper
-keeper: .long 0
 pending: .long 0 // the host's futex too
 exit_disabled: .byte 0
 exit_needs_iret: .byte 0

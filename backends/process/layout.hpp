@@ -54,6 +54,8 @@ constexpr unsigned most_hosts = 128;
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
 constexpr int output_event = 4;      // something is in the ring
 constexpr int packet_event = 5;      // where there is a network: sent, or there is room in what comes
+constexpr int life_line = 6;         // a pipe of the keeper's: when it ends, Linux kills all of the group
+constexpr int keepers_end = 7;       // of it, which nobody else has
 
 // By which the monitor calls.
 constexpr int event_signal = 10; // SIGUSR1

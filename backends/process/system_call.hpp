@@ -13,7 +13,6 @@ enum SystemCall : std::uint16_t {
     call_munmap = 11,
     call_rt_sigaction = 13,
     call_madvise = 28,
-    call_getppid = 110,
     call_sigaltstack = 131,
     call_modify_ldt = 154,
     call_prctl = 157,

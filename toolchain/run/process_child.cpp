@@ -22,8 +22,6 @@ namespace previrt {
 
 namespace {
 
-constexpr int death_signal = SIGTERM; // keeper.S waits for it
-
 class Child {
 public:
     explicit Child(const ProcessChild& child) : child_(child) {}
@@ -42,6 +40,7 @@ public:
         forget_signals();
         end_with_monitor();
         drop_privileges();
+        tie_to_keeper();
         move_descriptors();
         const int asked = go == ProcessGo::ask_for_processes ? ask_for_processes() : -1;
         // Before the limits: where the user has other descriptors on their way, the limit of ours holds for
@@ -59,7 +58,7 @@ public:
     }
 
 private:
-    enum Place : std::uint8_t { image_place = process::packet_event + 1, monitor_place, first_closed };
+    enum Place : std::uint8_t { image_place = process::keepers_end + 1, monitor_place, first_closed };
 
     // A descriptor goes with it; -1: none.
     bool say(int descriptor = -1) {
@@ -138,7 +137,7 @@ private:
     // Behind what changes the user, which makes Linux forget it.
     void end_with_monitor() {
         pollfd gone{.fd = monitor_, .events = 0, .revents = 0};
-        require(prctl(PR_SET_PDEATHSIG, death_signal) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
+        require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
         if ((gone.revents & POLLHUP) != 0) {
             _exit(1); // before this could tell
         }
@@ -151,11 +150,21 @@ private:
             signal(number, SIG_DFL);
         }
         signal(process::event_signal, SIG_IGN);
-        sigset_t awaited;
-        sigemptyset(&awaited);
-        sigaddset(&awaited, death_signal);
-        sigaddset(&awaited, SIGCHLD);
-        sigprocmask(SIG_SETMASK, &awaited, nullptr);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+    }
+
+    // What we are is the keeper; its children close the end that we write to. When nobody has it any more,
+    // Linux tells the owner of the other end, the group, by the signal that the owner chose. No guest can
+    // close that end or choose anew: its filter has neither call.
+    void tie_to_keeper() {
+        int ends[2] = {-1, -1};
+        require(pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[0], F_SETSIG, SIGKILL) == 0 &&
+                    fcntl(ends[0], F_SETOWN, -getpid()) == 0 && fcntl(ends[0], F_SETFL, O_ASYNC) == 0,
+                ProcessStep::life_line);
+        life_line_ = ends[0];
+        keepers_end_ = ends[1];
     }
 
     void set_limits() {
@@ -192,6 +201,8 @@ private:
         } moves[] = {{.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
                      {.from = child_.output, .to = process::output_event, .flags = 0},
                      {.from = child_.packets, .to = process::packet_event, .flags = 0},
+                     {.from = life_line_, .to = process::life_line, .flags = 0},
+                     {.from = keepers_end_, .to = process::keepers_end, .flags = 0},
                      {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
                      {.from = child_.monitor, .to = monitor_place, .flags = O_CLOEXEC}};
         int apart[std::size(moves)] = {};
@@ -212,6 +223,8 @@ private:
 
     const ProcessChild& child_;
     int monitor_ = child_.monitor;
+    int life_line_ = -1;
+    int keepers_end_ = -1;
     ProcessChildReport report_{};
 };
 

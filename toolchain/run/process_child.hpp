@@ -19,10 +19,12 @@ enum class ProcessStep : std::uint8_t {
     limits,
     descriptors,
     privileges,
+    life_line,
     program,
 };
-inline constexpr std::array process_step_names = {"clone",  "its start",   "another user", "an empty root",
-                                                  "limits", "descriptors", "privileges",   "exec"};
+inline constexpr std::array process_step_names = {"clone",         "its start", "another user",
+                                                  "an empty root", "limits",    "descriptors",
+                                                  "privileges",    "its end",   "exec"};
 
 // Sent when only limits are left to set before it becomes the program, and again where it cannot. With it
 // comes where it asks for processes, if it does.
@@ -48,7 +50,7 @@ struct ProcessChild {
     bool has_user_namespace;
     bool has_mount_namespace;
     int file;   // of the program; -1: there is none, and it ends well
-    int memory; // become memory_descriptor, output_event and packet_event; nothing else stays open
+    int memory; // become memory_descriptor, output_event and packet_event; beside these a pipe stays open
     int output;
     int packets;      // -1: none
     int monitor;      // a socket: a ProcessGo comes, when what the monitor does for it is done; reports go

@@ -82,8 +82,6 @@ std::vector<std::uint8_t> make_process_filter() {
     allow(filter, SCMP_SYS(mprotect), {has_not(2, ~rights)});
     // Another process, with nothing of ours but this memory.
     allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});
-    allow(filter, SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, SIGKILL)});
-    allow(filter, SCMP_SYS(getppid));
     allow(filter, SCMP_SYS(prctl),
           {equals(0, PR_SET_SYSCALL_USER_DISPATCH), equals(1, PR_SYS_DISPATCH_ON), equals(4, 0)});
     // The first timer, and nothing told of what it was set to.

@@ -26,7 +26,6 @@ enum {
     number_execve = 59,
     number_kill = 62,
     number_ptrace = 101,
-    number_getppid = 110,
     number_prctl = 157,
     number_restart_syscall = 219,
     number_futex = 202,

@@ -80,10 +80,9 @@ static uint64_t next_argument(uint64_t* state) {
 
 /* Those that the filter lets through, at least with some arguments; but for exit_group. */
 static void call_what_is_allowed(uint64_t seed) {
-    static const uint16_t numbers[] = {number_mmap,         number_munmap,        number_mprotect,
-                                       number_clone,        number_prctl,         number_getppid,
-                                       number_timer_create, number_timer_settime, number_futex,
-                                       number_write,        number_rt_sigreturn,  number_restart_syscall};
+    static const uint16_t numbers[] = {number_mmap,  number_munmap,       number_mprotect,       number_clone,
+                                       number_prctl, number_timer_create, number_timer_settime,  number_futex,
+                                       number_write, number_rt_sigreturn, number_restart_syscall};
     find_gadget();
     uint64_t state = seed;
     for (unsigned i = 0; i < 10000; ++i) {
@@ -105,8 +104,8 @@ static void call_what_is_allowed(uint64_t seed) {
             arguments[0] = clone_beside_parent;
             break;
         case number_prctl:
-            arguments[0] = arguments[0] & 1 ? 59 : 1;
-            arguments[1] = arguments[0] == 59 ? 1 : 9;
+            arguments[0] = 59;
+            arguments[1] = 1;
             arguments[4] = 0;
             break;
         case number_timer_create:

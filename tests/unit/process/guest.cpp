@@ -32,12 +32,14 @@ using namespace previrt::process;
 // Of Linux, that the VMM has no use for.
 constexpr auto call_open = static_cast<SystemCall>(2);
 constexpr auto call_pause = static_cast<SystemCall>(34);
+constexpr auto call_rt_sigprocmask = static_cast<SystemCall>(14);
 constexpr auto call_getpid = static_cast<SystemCall>(39);
 constexpr auto call_socket = static_cast<SystemCall>(41);
 constexpr auto call_clone = static_cast<SystemCall>(56);
 constexpr auto call_kill = static_cast<SystemCall>(62);
 constexpr auto call_fcntl = static_cast<SystemCall>(72);
 constexpr auto call_mkdir = static_cast<SystemCall>(83);
+constexpr auto call_getppid = static_cast<SystemCall>(110);
 constexpr auto call_getuid = static_cast<SystemCall>(102);
 constexpr auto call_capget = static_cast<SystemCall>(125);
 constexpr auto call_stat = static_cast<SystemCall>(4);
@@ -117,6 +119,22 @@ void make_processes() {
         }
     }
     tell("made", made);
+}
+
+// Processes that ask for no signal, and take none that can be refused.
+void cling_to_life() {
+    constexpr std::uint64_t beside_us = 0x8011;
+    constexpr std::uint64_t block = 0;
+    const std::uint64_t all = ~std::uint64_t{0};
+    call_host(call_rt_sigprocmask, {.first = block, .second = address_of(&all), .fourth = sizeof all});
+    for (unsigned made = 0; made < 6; ++made) {
+        if (call_host(call_clone, {.first = beside_us}) == 0) {
+            break;
+        }
+    }
+    for (;;) {
+        call_host(call_pause, {});
+    }
 }
 
 void tell_what_is_open() {
@@ -251,6 +269,9 @@ void guest_main() {
         }
     case 'f':
         make_processes();
+        break;
+    case 'n':
+        cling_to_life();
         break;
     case 'd':
         tell_what_is_open();

@@ -10,12 +10,15 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/process_child.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <sys/prctl.h>
@@ -209,11 +212,11 @@ TEST_P(ProcessGuest, StartsWhileAnothersDescriptorIsOnItsWay) {
 
 // ---- what it has of this machine
 
-TEST_P(ProcessGuest, HasTwoDescriptors) {
+TEST_P(ProcessGuest, HasThreeDescriptors) {
     const Descriptor inherited(
         open("/dev/null", O_RDONLY)); // NOLINT(android-cloexec-open): by whom we were started
     run('d');
-    EXPECT_EQ(console(), "open 3\nopen 4\n");
+    EXPECT_EQ(console(), "open 3\nopen 4\nopen 6\n");
 }
 
 TEST_P(ProcessGuest, HasNoPrivilegesAndNoFiles) {
@@ -285,32 +288,143 @@ TEST_P(ProcessGuest, IsSeenAsItSays) {
     }
 }
 
-// Whoever ends the monitor ends the guest.
-TEST_P(ProcessGuest, EndsWithItsMonitor) {
-    prctl(PR_SET_CHILD_SUBREAPER, 1); // or init waits for them at its leisure
-    const Pipe told = make_pipe();
-    const pid_t monitor = fork();
-    if (monitor == 0) {
-        RunOptions options;
-        options.memory = 32 * mib;
-        const std::unique_ptr<ProcessMachine> made = machine('s', options);
-        std::ostringstream description;
-        made->describe(description);
-        const std::string text = description.str();
-        [[maybe_unused]] const ssize_t written = write(told.write.number(), text.data(), text.size());
-        raise(SIGKILL);
+// ---- whatever dies first, nothing outlives it
+
+struct SeenProcess {
+    pid_t number;
+    pid_t parent;
+};
+
+// Of this group, but for those that only wait to be waited for.
+std::vector<SeenProcess> processes_of_group(pid_t group) {
+    std::vector<SeenProcess> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        std::ifstream file(entry.path() / "stat");
+        std::string text;
+        std::getline(file, text);
+        std::istringstream fields(text.substr(text.rfind(')') + 1));
+        char state = 'X';
+        SeenProcess process{};
+        pid_t its_group = 0;
+        fields >> state >> process.parent >> its_group;
+        if (its_group == group && state != 'Z' && state != 'X') {
+            process.number = std::stoi(entry.path().filename());
+            found.push_back(process);
+        }
     }
-    waitpid(monitor, nullptr, 0);
-    std::string text(1000, ' ');
-    text.resize(static_cast<std::size_t>(read(told.read.number(), text.data(), text.size())));
-    const std::string children = "are children of ";
-    const pid_t keeper = std::stoi(text.substr(text.find(children) + children.size()));
-    for (int i = 0; i < 1000 && kill(-keeper, 0) == 0; ++i) {
+    return found;
+}
+
+// A monitor in a process of its own, of a guest whose processes cling to life.
+class MonitorProcess {
+public:
+    explicit MonitorProcess(const std::function<std::unique_ptr<ProcessMachine>()>& make_machine) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1); // or init waits for them at its leisure
+        const Pipe told = make_pipe();
+        monitor_ = fork();
+        if (monitor_ == 0) {
+            const std::unique_ptr<ProcessMachine> made = make_machine();
+            std::ostringstream description;
+            made->describe(description);
+            const std::string text = description.str();
+            [[maybe_unused]] const ssize_t written = write(told.write.number(), text.data(), text.size());
+            RunOptions options;
+            options.watch_console = false;
+            made->run(options);
+            _exit(0);
+        }
+        std::string text(1000, ' ');
+        text.resize(static_cast<std::size_t>(read(told.read.number(), text.data(), text.size())));
+        const std::string children = "are children of ";
+        keeper_ = std::stoi(text.substr(text.find(children) + children.size()));
+    }
+    ~MonitorProcess() {
+        for (const SeenProcess& process : processes_of_group(keeper_)) {
+            kill(process.number, SIGKILL);
+        }
+        kill(monitor_, SIGKILL);
+        waitpid(monitor_, nullptr, 0);
         while (waitpid(-1, nullptr, WNOHANG) > 0) {
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    EXPECT_NE(kill(-keeper, 0), 0);
+    MonitorProcess(const MonitorProcess&) = delete;
+    MonitorProcess& operator=(const MonitorProcess&) = delete;
+
+    [[nodiscard]] pid_t monitor() const { return monitor_; }
+    [[nodiscard]] pid_t keeper() const { return keeper_; }
+
+    // Those beside the keeper, the oldest first; as many as guest.cpp makes.
+    [[nodiscard]] std::vector<pid_t> guests() const {
+        constexpr std::size_t made = 7;
+        std::vector<pid_t> guests;
+        wait_for([&] {
+            guests.clear();
+            for (const SeenProcess& process : processes_of_group(keeper_)) {
+                if (process.number != keeper_) {
+                    guests.push_back(process.number);
+                }
+            }
+            return guests.size() == made;
+        });
+        EXPECT_EQ(guests.size(), made);
+        std::ranges::sort(guests);
+        return guests;
+    }
+    [[nodiscard]] std::size_t left() const {
+        wait_for([&] { return processes_of_group(keeper_).empty(); });
+        return processes_of_group(keeper_).size();
+    }
+
+private:
+    template <typename Condition>
+    static void wait_for(const Condition& condition) {
+        for (int i = 0; i < 300 && !condition(); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    }
+
+    pid_t monitor_ = 0;
+    pid_t keeper_ = 0;
+};
+
+TEST_P(ProcessGuest, NoneOutlivesAnyOther) {
+    RunOptions options;
+    options.memory = 32 * mib;
+    const auto make = [&] { return machine('n', options); };
+    struct Death {
+        const char* of;
+        std::function<void(const MonitorProcess&, const std::vector<pid_t>& guests)> come;
+    };
+    const auto deaths = std::to_array<Death>({
+        {.of = "the monitor",
+         .come = [](const MonitorProcess& of, const auto&) { kill(of.monitor(), SIGKILL); }},
+        {.of = "the keeper",
+         .come = [](const MonitorProcess& of, const auto&) { kill(of.keeper(), SIGKILL); }},
+        {.of = "the first of the guest's",
+         .come = [](const MonitorProcess&, const auto& guests) { kill(guests.front(), SIGKILL); }},
+        {.of = "the last of the guest's",
+         .come = [](const MonitorProcess&, const auto& guests) { kill(guests.back(), SIGKILL); }},
+        {.of = "the monitor, while the keeper is stopped",
+         .come =
+             [](const MonitorProcess& of, const auto&) {
+                 kill(of.keeper(), SIGSTOP);
+                 kill(of.monitor(), SIGKILL);
+             }},
+        {.of = "the keeper, and then the monitor",
+         .come =
+             [](const MonitorProcess& of, const auto&) {
+                 kill(of.keeper(), SIGKILL);
+                 kill(of.monitor(), SIGKILL);
+             }},
+    });
+    for (const Death& death : deaths) {
+        const MonitorProcess monitor(make);
+        const std::vector<pid_t> guests = monitor.guests();
+        ASSERT_FALSE(guests.empty());
+        kill(monitor.monitor(), SIGSTOP); // it does nothing about it
+        death.come(monitor, guests);
+        EXPECT_EQ(monitor.left(), 0U) << "death of " << death.of;
+    }
 }
 
 std::string name_of_plan(const testing::TestParamInfo<std::size_t>& plan) {
