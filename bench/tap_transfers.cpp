@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/tap_transfers.hpp"
 
-#include "bench/process_table.hpp"
+#include "bench/processor_meter.hpp"
 #include "bench/timed_program.hpp"
 #include "toolchain/image/input_error.hpp"
 
@@ -41,27 +41,18 @@ public:
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    [[nodiscard]] pid_t process() const { return process_; }
-
 private:
     pid_t process_ = -1;
 };
-
-// By all processes that we have started but the server.
-ProcessorSeconds used_by_others(pid_t server) {
-    Nanoseconds sum{};
-    for (const pid_t process : ProcessTable().family_of(getpid())) {
-        sum += process == getpid() || process == server ? Nanoseconds{} : processor_time(process);
-    }
-    return {{"cpu", std::chrono::duration<double>(sum).count()}};
-}
 
 } // namespace
 
 std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server,
                                                std::size_t transfers) {
     const Server serving(server);
-    TransfersReader reader([&] { return used_by_others(serving.process()); });
+    const ProcessorMeter meter; // behind the server, which it leaves out
+    TransfersReader reader(
+        [&] { return ProcessorSeconds{{"cpu", std::chrono::duration<double>(meter.used()).count()}}; });
     const TimedEnd end = run_timed(program, measures_within,
                                    [&](std::string_view line, Nanoseconds) { reader.read_line(line); });
     reader.check_complete(transfers, end.last_lines);

@@ -4,6 +4,7 @@
 #include "bench/measured_place.hpp"
 #include "bench/place_bench.hpp"
 #include "bench/process_table.hpp"
+#include "bench/processor_meter.hpp"
 #include "bench/spread.hpp"
 #include "bench/timed_program.hpp"
 #include "toolchain/image/file.hpp"
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -200,16 +202,62 @@ TEST(ProcessTable, AddsUpProcessorTime) {
     EXPECT_EQ(processor_time(no_process), 0ns);
 }
 
+// Of programs that have little else: what this one has of its files' memory changes as others that run it
+// come and go.
 TEST(ProcessTable, CountsMemoryThatIsThere) {
-    IdleGuest guest(shell("echo up; exec sleep 100"), "up");
-    guest.read_output();
-    const std::uint64_t ours = memory_use(getpid()).pages.value();
-    const std::vector<std::uint8_t> block(std::size_t{64} << 20U, 1);
-    EXPECT_GE(memory_use(getpid()).pages.value(), ours + (block.size() * 9 / 10));
-    EXPECT_GT(memory_use(guest.process()).page_tables, 0U);
-    EXPECT_LT(memory_use(guest.process()).pages.value(), block.size());
+    constexpr std::uint64_t block = 64U << 20U;
+    IdleGuest small(shell("echo up; exec sleep 100"), "up");
+    IdleGuest large(shell("block=$(head -c " + std::to_string(block) +
+                          " /dev/zero | tr '\\0' a); echo up; read -r nothing </proc/self/fd/1"),
+                    "up");
+    small.read_output();
+    large.read_output();
+    EXPECT_GE(memory_use(large.process()).pages.value(), block);
+    EXPECT_LT(memory_use(small.process()).pages.value(), block / 2);
+    EXPECT_GT(memory_use(small.process()).page_tables, 0U);
     EXPECT_GT(available_memory(), 0U);
     EXPECT_THROW(memory_use(no_process), InputError);
+}
+
+std::optional<ProcessorMeter> allowed_meter() {
+    try {
+        return ProcessorMeter();
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
+}
+
+// The clocks of the processes themselves would fall at an end, by all that it used.
+TEST(ProcessorMeter, CountsWhatHasEnded) {
+    const std::optional<ProcessorMeter> meter = allowed_meter();
+    if (!meter) {
+        GTEST_SKIP() << "perf_event_open is refused";
+    }
+    EXPECT_EQ(meter->used(), 0ns);
+    std::vector<std::chrono::nanoseconds> used;
+    // It starts a process that computes for a while, and waits for its end.
+    run_timed(
+        shell(
+            "for i in 1 2 3; do sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'; echo ended; done"),
+        60s, [&](std::string_view, std::chrono::nanoseconds) { used.push_back(meter->used()); });
+    ASSERT_EQ(used.size(), 3U);
+    EXPECT_GT(used[0], 0ns);
+    EXPECT_GT(used[1], used[0]);
+    EXPECT_GT(used[2], used[1]);
+    EXPECT_GE(meter->used(), used[2]);
+}
+
+TEST(ProcessorMeter, LeavesOutUsAndWhatRanBefore) {
+    IdleGuest before(shell("echo up; while :; do :; done"), "up");
+    before.read_output();
+    const std::optional<ProcessorMeter> meter = allowed_meter();
+    if (!meter) {
+        GTEST_SKIP() << "perf_event_open is refused";
+    }
+    const auto begin = processor_time(getpid());
+    while (processor_time(getpid()) - begin < 20ms) {
+    }
+    EXPECT_EQ(meter->used(), 0ns);
 }
 
 // As guests' processes do, which only root, or who made their user namespace, looks into.
