@@ -17,6 +17,9 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace previrt {
 
 Vcpu vcpu;
@@ -68,9 +71,7 @@ void page_fault_gate();
 void isolated_breakpoint_gate();
 void isolated_page_fault_gate();
 void isolated_system_call_entry();
-void isolated_system_call_32_entry();
 void system_call_entry();
-void system_call_32_entry();
 [[noreturn]] void kvm_start_entry();
 extern std::uint64_t global_table[];
 extern std::uint64_t local_table[];
@@ -103,9 +104,7 @@ static_assert(sizeof(Task) == 104);
     .task_bytes = sizeof(task),
     .event_word = reinterpret_cast<std::uint64_t>(&pending),
     .system_call = reinterpret_cast<std::uint64_t>(&system_call_entry),
-    .system_call_32 = reinterpret_cast<std::uint64_t>(&system_call_32_entry),
     .isolated_system_call = reinterpret_cast<std::uint64_t>(&isolated_system_call_entry),
-    .isolated_system_call_32 = reinterpret_cast<std::uint64_t>(&isolated_system_call_32_entry),
 };
 }
 
@@ -124,11 +123,18 @@ void enter() {
 // instruction has come before the system call.
 void leave_user_gate() {
     constexpr std::uint64_t system_call_bytes = 2;
-    const std::uint64_t here = vcpu.registers.rip;
-    if (here == reinterpret_cast<std::uint64_t>(&isolated_system_call_entry) ||
-        here == reinterpret_cast<std::uint64_t>(&isolated_system_call_32_entry)) {
+    if (vcpu.registers.rip == reinterpret_cast<std::uint64_t>(&isolated_system_call_entry)) {
         vcpu.registers.rip = vcpu.registers.general[rcx] - system_call_bytes;
         vcpu.registers.rflags = vcpu.registers.general[r11];
+    }
+}
+
+// A KVM that does not treat `syscall` of 32-bit code as Intel's processors do may enter level 0 with it, at
+// an address of the program's.
+void check_level(std::uint16_t code) {
+    constexpr unsigned level = 3;
+    if ((code & level) != level) {
+        stop_guest("this KVM gives user mode the privileges of the VMM's level 0; CS", code);
     }
 }
 
@@ -139,6 +145,7 @@ void enter_from_frame() {
         leave_user_gate();
         const auto code = static_cast<std::uint16_t>(trap_cs);
         if (code != selector_user_code || !is_long_code(static_cast<std::uint16_t>(vcpu.cs))) {
+            check_level(code);
             vcpu.cs = code;
         }
         vcpu.ss = static_cast<std::uint16_t>(trap_ss);
@@ -219,6 +226,23 @@ void restore_software_interrupt(std::uint8_t& vector) {
     vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // of a fault, not of an interrupt
 }
 
+// KVM has been told that the processor is Intel's (kvm_processor.cpp), to whom `syscall` of 32-bit code is an
+// invalid opcode: as another's it would enter level 0 at an address cut to 32 bits, where a program may have
+// code. The guest's processor is what CPUID says, and AMD's take it.
+bool take_system_call_32(std::uint8_t vector) {
+    constexpr std::uint32_t amd = 0x68747541; // EBX of "AuthenticAMD"
+    constexpr std::uint8_t system_call[] = {0x0f, 0x05};
+    std::uint8_t code[sizeof(system_call)];
+    if (vector != invalid_opcode || vcpu.cpl != 3 || runs_long_user_code() ||
+        peek_guest(vcpu.registers.rip, code, sizeof(code), Privilege::user) != sizeof(code) ||
+        !std::equal(std::begin(code), std::end(code), system_call) || backend::host_cpuid(0, 0).ebx != amd) {
+        return false;
+    }
+    vcpu.registers.rip += sizeof(system_call);
+    system_call_taken(true);
+    return true;
+}
+
 } // namespace
 
 extern "C" {
@@ -251,7 +275,7 @@ void exception_entered() {
     }
     enter_from_frame();
     restore_software_interrupt(vector);
-    if (vector == general_protection && is_behind_user_call()) {
+    if (take_system_call_32(vector) || (vector == general_protection && is_behind_user_call())) {
         leave();
         return;
     }
@@ -285,13 +309,6 @@ void system_call_entered() {
     take_user_flags();
     note_user_call(vcpu.registers.rip);
     system_call_taken(false);
-    leave();
-}
-
-void system_call_32_entered() {
-    enter();
-    take_user_flags();
-    system_call_taken(true);
     leave();
 }
 }

@@ -159,9 +159,8 @@ event_entry:
 
 // ---- system calls: they come without a change of level or stack
 
-	.macro system_call name, handler
-	.globl \name
-\name:
+	.globl general_system_call_entry
+general_system_call_entry:
 	movq %rsp, VCPU(RSP)
 	movq %rax, VCPU(RAX)
 	movq %rcx, VCPU(RIP)
@@ -170,12 +169,8 @@ event_entry:
 	note_user_root
 	movq $vmm_stack_top, %rsp
 	clear_flags
-	call \handler
+	call system_call_entered
 	jmp leave
-	.endm
-
-	system_call general_system_call_entry, system_call_entered
-	system_call system_call_32_entry, system_call_32_entered
 
 // ---- system calls that do not pass KVM: from a stub (user_calls.hpp), as if by `syscall`
 
@@ -339,13 +334,10 @@ isolated_breakpoint_gate:
 	jmp *%rax
 1:	cmpq $after_system_call, (%rsp)
 	je 2f
-	cmpq $after_system_call_32, (%rsp)
-	je 3f
 	cmpq $after_load_root, (%rsp)
 	je 4f
 	change_root isolated_breakpoint_frame
 2:	change_root isolated_system_call_frame
-3:	change_root isolated_system_call_32_frame
 4:	movq %rdi, %cr3
 	iretq
 
@@ -374,7 +366,6 @@ isolated_event_gate: // it is the handler that asks
 	level_3_frame breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
 	level_3_frame isolated_breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
 	level_3_frame isolated_system_call_frame, isolated_system_call, (breakpoint_stack_top - 40)
-	level_3_frame isolated_system_call_32_frame, isolated_system_call_32, (breakpoint_stack_top - 40)
 	level_3_frame isolated_event_frame, event_entry, (event_stack_top - 40)
 	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
 	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 40)
@@ -411,19 +402,12 @@ isolated_system_call:
 	movq breakpoint_stack_top - 16, %rsp
 	jmp system_call_entry
 
-isolated_system_call_32:
-	movq breakpoint_stack_top - 16, %rsp
-	jmp system_call_32_entry
-
 // User mode's own: what `syscall` finds there.
 	.section .user_gate, "ax"
-	.globl isolated_system_call_entry, isolated_system_call_32_entry
+	.globl isolated_system_call_entry
 isolated_system_call_entry:
 	int3
 after_system_call:
-isolated_system_call_32_entry:
-	int3
-after_system_call_32:
 
 	.section .rodata
 	.balign 8

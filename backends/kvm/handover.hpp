@@ -25,11 +25,9 @@ struct ImageHeader {
     std::uint64_t interrupt_table_bytes;
     std::uint64_t task;
     std::uint64_t task_bytes;
-    std::uint64_t event_word;     // 32 bits: the monitor adds event_call, and wakes who waits for it (futex)
-    std::uint64_t system_call;    // LSTAR
-    std::uint64_t system_call_32; // CSTAR
+    std::uint64_t event_word;  // 32 bits: the monitor adds event_call, and wakes who waits for it (futex)
+    std::uint64_t system_call; // LSTAR
     std::uint64_t isolated_system_call; // the same, where the guest's user mode is isolated
-    std::uint64_t isolated_system_call_32;
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
 

@@ -185,6 +185,21 @@ void take_software_interrupt() {
     exception_taken(general_protection, vector_80_in_idt, 0);
 }
 
+// `syscall` of 32-bit code on AMD's processors, and `sysenter` on Intel's: of these Linux forgets where they
+// were. It tells of a place in its vDSO, beyond 4 GiB, or where it cannot read the stack goes on there, which
+// faults. ECX is what EBP was.
+bool is_system_call_from_nowhere() {
+    return taken.cs == selector_user_code_32 && taken.rip >> 32U != 0;
+}
+
+// To Intel's processors such a `syscall` is an invalid opcode, to AMD's `sysenter` is.
+void take_system_call_from_nowhere() {
+    constexpr std::uint64_t nowhere = 0;
+    vcpu.registers.rip = nowhere;
+    vcpu.registers.general[rbp] = vcpu.registers.general[rcx];
+    exception_taken(invalid_opcode, 0, 0);
+}
+
 void take_exception() {
     if (taken.vector == debug_exception && vcpu.cpl == 0 && vcpu.registers.rip >= image_address &&
         vcpu.registers.rip < image_address + image_room) {
@@ -229,26 +244,25 @@ void take_frame(std::uint64_t signal, const SignalInformation* information, cons
 }
 
 void signal_taken() {
+    const bool is_event = taken.signal == timer_signal || taken.signal == event_signal;
     enter_from_frame();
-    switch (taken.signal) {
-    case timer_signal:
-    case event_signal:
+    if (is_event) {
         __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
+    }
+    if (vcpu.cpl == 3 && is_system_call_from_nowhere()) {
+        take_system_call_from_nowhere();
+    } else if (is_event) {
         if (vcpu.cpl == 0) {
             leave_site_code();
         }
         event_taken();
-        break;
-    case signal_system_call:
-        if (taken.architecture != architecture_64) {
-            take_software_interrupt();
-        } else {
-            note_user_call(current_host().root, vcpu.registers.rip);
-            system_call_taken(false);
-        }
-        break;
-    default:
+    } else if (taken.signal != signal_system_call) {
         take_exception();
+    } else if (taken.architecture != architecture_64) {
+        take_software_interrupt();
+    } else {
+        note_user_call(current_host().root, vcpu.registers.rip);
+        system_call_taken(false);
     }
     leave();
 }

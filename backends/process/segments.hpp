@@ -8,6 +8,7 @@ namespace previrt::process {
 // By which the host runs 64-bit code, and data.
 constexpr std::uint16_t selector_user_data = 0x2b;
 constexpr std::uint16_t selector_user_code = 0x33;
+constexpr std::uint16_t selector_user_code_32 = 0x23;
 
 // What a host process has for itself, and the next one needs.
 struct SegmentState {

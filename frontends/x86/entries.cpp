@@ -160,6 +160,18 @@ void invalid_opcode_taken() {
     execute_site(instruction);
 }
 
+// INT3 and INTO have one byte, INT n has two; RIP is behind them.
+std::uint64_t software_interrupt_before(std::uint64_t next, std::uint8_t vector) {
+    constexpr std::uint8_t int_n = 0xcd;
+    const std::uint8_t one_byte = vector == breakpoint ? 0xcc : 0xce;
+    std::uint8_t code[2];
+    const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
+    const bool has_two_bytes =
+        peek_guest(next - sizeof(code), code, sizeof(code), privilege) == sizeof(code) && code[0] == int_n &&
+        code[1] != one_byte;
+    return next - (has_two_bytes ? 2 : 1);
+}
+
 void debug_exception_taken() {
     vcpu.debug[6] |= backend::read_debug_register(6) & 0xe00fU;
     backend::write_debug_register(6, dr6_reset); // the processor only ever adds to it
@@ -245,7 +257,7 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
         break;
     case breakpoint:
     case overflow:
-        vcpu.instruction = vcpu.registers.rip - 1;
+        vcpu.instruction = software_interrupt_before(vcpu.registers.rip, vector);
         deliver_software_interrupt(vector);
         break;
     case device_not_available:

@@ -21,6 +21,9 @@ khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
 options=(--append "quiet tsc_early_khz=${khz:-1000000} tsc=reliable ${APPEND:-}")
 # KVM's software processor does not look at CR4.TSD (docs/kvm.md), and no process has it (docs/process.md).
 [[ $on != kvm && $on != kvm-isolate && $on != process ]] || options[1]+=" lacks=rdtsc_denial"
+# docs/differences.md, and of Xen it is QEMU's error code.
+[[ $on != kvm && $on != kvm-isolate && $on != xen* ]] || options[1]+=" lacks=some_vectors"
+[[ $on != process ]] || options[1]+=" lacks=place_of_32_bit_call"
 cpus=1
 if [ "$on" != bare ]; then
     options+=(--stats "$work/stats.json" --verbose)

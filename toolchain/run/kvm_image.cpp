@@ -84,9 +84,7 @@ void check_header(const ImageHeader& header, const VmmSegments& image) {
     };
     check("entry", header.entry, 1);
     check("system call's entry", header.system_call, 1);
-    check("32-bit system call's entry", header.system_call_32, 1);
     check("isolated system call's entry", header.isolated_system_call, 1);
-    check("isolated 32-bit system call's entry", header.isolated_system_call_32, 1);
     check_table("global descriptor table", header.global_table, header.global_table_bytes, least_table);
     check_table("local descriptor table", header.local_table, header.local_table_bytes, least_table);
     check_table("interrupt descriptor table", header.interrupt_table, header.interrupt_table_bytes,

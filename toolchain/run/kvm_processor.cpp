@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <linux/futex.h>
+#include <span>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -36,10 +37,16 @@ constexpr std::uint16_t user_data = 0x2b;
 
 constexpr std::uint32_t msr_star = 0xc0000081;
 constexpr std::uint32_t msr_lstar = 0xc0000082;
-constexpr std::uint32_t msr_cstar = 0xc0000083;
 constexpr std::uint32_t msr_sfmask = 0xc0000084;
 constexpr std::uint64_t star = (std::uint64_t{0x23} << 48U) | (std::uint64_t{0x10} << 32U);
 constexpr std::uint64_t sfmask = 0x47500; // never IF: at CPL 3 nothing would set it again
+
+struct Name {
+    std::uint32_t ebx;
+    std::uint32_t ecx;
+    std::uint32_t edx;
+};
+constexpr Name intel{.ebx = 0x756e6547, .ecx = 0x6c65746e, .edx = 0x49656e69}; // GenuineIntel
 
 kvm_segment system_segment(std::uint16_t selector, std::uint8_t type, std::uint64_t base,
                            std::uint64_t bytes) {
@@ -70,12 +77,22 @@ KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
     receive_calling_signals();
 }
 
-// All that KVM has.
+// All that KVM has, and the name of a processor to whom `syscall` of 32-bit code is an invalid opcode. With
+// another's name this KVM would enter level 0 with it, at an address cut to 32 bits, where a program may have
+// code. (CSTAR, which is 0, would make it a page that no program may have.) CPUID at level 3 is the
+// processor's own, whatever stands here.
 void KvmProcessor::set_features(const Descriptor& kvm) {
     constexpr unsigned most = 256; // that KVM ever gives
     KvmList<kvm_cpuid2> features(most);
     features->nent = most;
     kvm_request(kvm, KVM_GET_SUPPORTED_CPUID, "KVM_GET_SUPPORTED_CPUID", features.get());
+    for (kvm_cpuid_entry2& leaf : std::span(features->entries, features->nent)) {
+        if (leaf.function == 0) {
+            leaf.ebx = intel.ebx;
+            leaf.ecx = intel.ecx;
+            leaf.edx = intel.edx;
+        }
+    }
     kvm_request(processor_, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
 }
 
@@ -99,9 +116,8 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     kvm_request(processor_, KVM_SET_SREGS, "KVM_SET_SREGS", &state);
 
     const bool isolated = user_mode == UserMode::isolated;
-    const std::array<std::pair<std::uint32_t, std::uint64_t>, 4> values = {
+    const std::array<std::pair<std::uint32_t, std::uint64_t>, 3> values = {
         {{msr_lstar, isolated ? header.isolated_system_call : header.system_call},
-         {msr_cstar, isolated ? header.isolated_system_call_32 : header.system_call_32},
          {msr_sfmask, sfmask},
          {msr_star, star}}};
     KvmList<kvm_msrs> msrs(values.size());

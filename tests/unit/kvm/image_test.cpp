@@ -76,11 +76,8 @@ TEST(KvmImage, WhatTheHeaderNamesLiesInIt) {
     refused([](auto& parts) { parts.header.entry = image_address + kvm_text_bytes + kvm_data_bytes; },
             "entry lies outside");
     refused([](auto& parts) { parts.header.system_call = no_room; }, "system call's entry lies outside");
-    refused([](auto& parts) { parts.header.system_call_32 = 1; }, "32-bit system call's entry lies outside");
     refused([](auto& parts) { parts.header.isolated_system_call = 0; },
             "isolated system call's entry lies outside");
-    refused([](auto& parts) { parts.header.isolated_system_call_32 = 0; },
-            "isolated 32-bit system call's entry lies outside");
     refused([](auto& parts) { parts.header.global_table = no_room; }, "global descriptor table lies outside");
     refused([](auto& parts) { parts.header.local_table = image_address - 8; },
             "local descriptor table lies outside");

@@ -69,7 +69,6 @@ inline std::vector<std::uint8_t> make_kvm_image(const std::function<void(KvmImag
     header.task_bytes = 104;
     header.event_word = kvm_data + 512;
     header.system_call = header.isolated_system_call = kvm_text + 300;
-    header.system_call_32 = header.isolated_system_call_32 = kvm_text + 400;
     return make_image(header, change);
 }
 

@@ -18,6 +18,7 @@ void clocks(void);
 void timers(void);
 void files(void);
 void single_steps(void);
+void modes(void);
 
 /* Names what does not hold and ends the process. */
 #define require(condition) \

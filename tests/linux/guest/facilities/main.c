@@ -19,6 +19,7 @@ static const struct facility {
 	{ "timers", timers },
 	{ "files", files },
 	{ "single steps", single_steps },
+	{ "modes", modes },
 };
 
 enum { longest_seconds = 60 };
