@@ -4,13 +4,18 @@
 #include "devices/ethernet/unfinished.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
 // What a back-end provides. One image holds one back-end, so the linker binds these: no call is virtual.
-namespace previrt::backend {
+namespace previrt {
+
+struct KnownSite;
+
+namespace backend {
 
 // ---- memory
 
@@ -22,6 +27,10 @@ std::uint64_t machine_frame(std::uint64_t guest_frame);
 std::uint64_t guest_frame_of(std::uint64_t machine_frame); // past guest_ram_bytes(): not the guest's
 // The VMM is about to write to this page of RAM, where guest_ram() has it.
 void prepare_write(std::uint64_t guest_frame);
+
+// For the list of sites: so many, or more. The list grows by moving, and what it had before is not given back.
+// Empty: there is not that much.
+std::span<KnownSite> memory_for_sites(std::size_t least);
 
 // ---- shadow page tables: frames of a pool, by number
 
@@ -59,6 +68,14 @@ std::uint64_t vmm_entry(unsigned level, bool user);
 bool slot_is_reserved(unsigned root_index); // the hypervisor's own
 
 // ---- processor state that the real processor holds for the guest
+
+// Whether an instruction that faults can stand for a site: where a fault of the guest's kernel goes.
+enum class KernelFaults : std::uint8_t {
+    to_the_guest,   // itself: the VMM has no part in it
+    by_guest_stack, // to the VMM, if the kernel's stack pointer names a stack
+    by_own_stack,   // to the VMM
+};
+KernelFaults kernel_faults();
 
 // What a rewritten site calls when nothing quicker fits; and where the address of such an entry is stored,
 // below 2 GiB or in the last 2 GiB, for an indirect call.
@@ -141,4 +158,6 @@ std::optional<std::uint8_t> read_console();
 [[noreturn]] void reboot();
 [[noreturn]] void crash();
 
-} // namespace previrt::backend
+} // namespace backend
+
+} // namespace previrt

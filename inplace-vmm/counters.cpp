@@ -13,7 +13,7 @@ Counters counters;
 
 namespace {
 
-constexpr const char* ways[] = {"inline", "call", "jump", "native"};
+constexpr const char* ways[] = {"inline", "call", "jump", "trap", "native"};
 
 // A comma before every member but the first of an object.
 class Members {

@@ -6,7 +6,7 @@
 namespace previrt {
 
 // How a recorded site was treated.
-enum class Way : std::uint8_t { in_line, call, jump, native, count };
+enum class Way : std::uint8_t { in_line, call, jump, trap, native, count };
 
 struct Counters {
     std::uint64_t rewritten[256][static_cast<unsigned>(Way::count)]; // by kind

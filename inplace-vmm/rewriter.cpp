@@ -170,6 +170,72 @@ std::optional<std::uint64_t> make_trampoline(const KnownSite& site, std::uint64_
     return address;
 }
 
+// The VMM sees nothing of it where it is left alone.
+bool is_lost_where_native(SiteKind kind) {
+    return find_site_kind(static_cast<std::uint8_t>(kind))->silent || kind == SiteKind::announce_sites;
+}
+
+constexpr std::uint8_t mark_prefix = 0x3e;
+constexpr std::uint8_t rex_prefix = 0x40;
+constexpr std::uint8_t undefined_opcode[] = {0x0f, 0xb9};
+constexpr std::uint8_t with_displacement = 0x40; // of one byte: ModRM.mod
+constexpr unsigned register_shift = 3;           // ModRM.reg
+constexpr unsigned three_bits = 7;
+constexpr unsigned stack_pointer = 4; // not as a base: a SIB would follow
+constexpr unsigned widest_code = 4;   // of a record's width
+constexpr unsigned other_base = 5;
+
+// push and pop of a segment register have it in the opcode.
+bool names_registers_by_modrm(const KnownSite& site) {
+    return site.record.shape() == Shape::registers && site.record.kind < 0x80 &&
+           find_site_kind(site.record.kind)->encodings[0].modrm != ModRm::none;
+}
+
+bool emit_trap_mark(Emitter& emit, const KnownSite& site) {
+    const bool has_registers = names_registers_by_modrm(site);
+    if (emit.left() < trap_mark_bytes || (!has_registers && site.record.shape() != Shape::implicit)) {
+        return false;
+    }
+    const unsigned kind = site.record.kind;
+    const unsigned width_code = (site.record.form >> register_shift) & three_bits;
+    emit.byte(has_registers ? rex_prefix | (kind >> register_shift) : mark_prefix);
+    for (const std::uint8_t byte : undefined_opcode) {
+        emit.byte(byte);
+    }
+    if (has_registers) {
+        emit.byte(with_displacement | ((kind & three_bits) << register_shift) |
+                  (width_code == widest_code ? other_base : width_code));
+        emit.byte(site.record.operand);
+    } else {
+        emit.byte(with_displacement | (width_code << register_shift));
+        emit.byte(kind);
+    }
+    return true;
+}
+
+unsigned width_of_code(unsigned code) {
+    return code == 0 ? 0 : 1U << (code - 1);
+}
+
+// For a site that nothing else fits. Most kinds fault as they are.
+std::optional<Way> emit_fault(Emitter& emit, const KnownSite& site, Placement placement,
+                              backend::KernelFaults least) {
+    const bool comes_to_vmm = backend::kernel_faults() >= least;
+    const bool is_lost = is_lost_where_native(site.kind());
+    if (placement == Placement::copied && comes_to_vmm && emit_trap_mark(emit, site)) {
+        return Way::trap;
+    }
+    if (!is_lost) {
+        const bool is_safe = comes_to_vmm || least != backend::KernelFaults::by_own_stack;
+        return is_safe || placement == Placement::copied ? std::optional(Way::native) : std::nullopt;
+    }
+    if (placement == Placement::copied || !comes_to_vmm) {
+        return {};
+    }
+    emit.byte(trap_instruction);
+    return Way::trap;
+}
+
 } // namespace
 
 void start_trampolines(Trampolines room) {
@@ -182,7 +248,29 @@ std::uint64_t site_of_trampoline(std::uint64_t address) {
     return address >= trampolines.address && number < trampolines_used ? trampolines.sites[number] : 0;
 }
 
-void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement) {
+std::optional<MarkedSite> read_trap_mark(std::span<const std::uint8_t, trap_mark_bytes> code) {
+    const unsigned upper_bits = code[0] & 0xfU;
+    const bool has_registers = code[0] == (rex_prefix | upper_bits);
+    const unsigned middle = (code[3] >> register_shift) & three_bits;
+    const unsigned base = code[3] & three_bits;
+    if ((!has_registers && code[0] != mark_prefix) || code[1] != undefined_opcode[0] ||
+        code[2] != undefined_opcode[1] || (code[3] & 0xc0U) != with_displacement ||
+        (has_registers ? base == stack_pointer || base > other_base : base != 0 || middle > widest_code)) {
+        return {};
+    }
+    if (!has_registers) {
+        return MarkedSite{.kind = static_cast<SiteKind>(code[4]),
+                          .width = width_of_code(middle),
+                          .has_registers = false,
+                          .operand = 0};
+    }
+    return MarkedSite{.kind = static_cast<SiteKind>((upper_bits << register_shift) | middle),
+                      .width = width_of_code(base == other_base ? widest_code : base),
+                      .has_registers = true,
+                      .operand = code[4]};
+}
+
+bool rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement) {
     std::uint8_t replacement[32]; // the longest site that a record can describe has 30
     const std::size_t room = site.record.site_length();
     Emitter emit(replacement, room);
@@ -191,37 +279,44 @@ void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement
         treatment = {.way = Way::call, .target = backend::general_site_entry()};
         emit = Emitter(replacement, room);
     }
-    const bool copied = placement == Placement::copied;
+    const bool is_copied = placement == Placement::copied;
+    std::optional<Way> way = treatment.way;
     if (treatment.way == Way::jump) {
         const std::optional<std::uint64_t> trampoline =
-            copied || room < call_bytes ? std::nullopt : make_trampoline(site, treatment.target);
-        if (!trampoline) {
-            treatment.way = Way::native;
-        } else {
+            is_copied || room < call_bytes ? std::nullopt : make_trampoline(site, treatment.target);
+        if (trampoline) {
             emit_branch(emit, 0xe9, site.address, *trampoline);
+        } else {
+            // What iret pops is on a stack.
+            way = emit_fault(emit, site, placement,
+                             site.kind() == SiteKind::iret ? backend::KernelFaults::by_guest_stack
+                                                           : backend::KernelFaults::by_own_stack);
         }
     } else if (treatment.way == Way::call) {
-        if (!copied && room >= call_bytes) {
+        const bool is_marked = is_copied && backend::kernel_faults() != backend::KernelFaults::to_the_guest &&
+                               emit_trap_mark(emit, site);
+        if (is_marked) {
+            way = Way::trap; // a call is known by its address
+        } else if (!is_copied && room >= call_bytes) {
             emit_branch(emit, 0xe8, site.address, treatment.target);
         } else if (room >= absolute_call_bytes) {
             emit.byte(0xff); // call *abs32
             emit.byte(0x14);
             emit.byte(0x25);
             emit.word(backend::entry_pointer(treatment.target));
-        } else if (room >= trap_mark_bytes && site.record.shape() == Shape::implicit) {
-            for (const std::uint8_t byte : trap_mark) {
-                emit.byte(byte);
-            }
-            emit.byte(site.record.kind);
         } else {
-            treatment.way = Way::native;
+            way = emit_fault(emit, site, placement, backend::KernelFaults::by_guest_stack);
         }
     }
-    ++counters.rewritten[site.record.kind][static_cast<unsigned>(treatment.way)];
-    if (treatment.way != Way::native) {
+    if (!way) {
+        return false;
+    }
+    ++counters.rewritten[site.record.kind][static_cast<unsigned>(*way)];
+    if (*way != Way::native) {
         emit.fill();
         std::memcpy(code.data(), replacement, room);
     }
+    return true;
 }
 
 } // namespace previrt

@@ -5,6 +5,7 @@
 #include "inplace-vmm/site_list.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace previrt {
@@ -24,13 +25,28 @@ enum class Placement : std::uint8_t { fixed, copied };
 constexpr std::size_t call_bytes = 5;          // call rel32
 constexpr std::size_t absolute_call_bytes = 7; // call *abs32
 
-// Puts the replacement into `code`, the site's bytes in guest memory.
-void rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement);
+// Puts the replacement into `code`, the site's bytes in guest memory. False: there is none that fits, and the
+// instruction itself would do something else than it should and not fault.
+bool rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement);
 
-// In copied code without room for a call: ud1 with an operand that says so, and the kind as its displacement.
-// Linux decodes what it copies, and must find an instruction.
-constexpr std::uint8_t trap_mark[] = {0x3e, 0x0f, 0xb9, 0x78};
-constexpr std::size_t trap_mark_bytes = sizeof(trap_mark) + 1;
+// In place of a site that has room or a trampoline for nothing else: hlt, which faults at every level but 0.
+constexpr std::uint8_t trap_instruction = 0xf4;
+
+// In copied code, whose address is not that of its record: ud1 with a memory operand, which says what the
+// record says. Linux decodes what it copies, and must find an instruction. A site without operands:
+//     3e, 0f b9, ModRM 01 width 000, the kind
+// One whose operands are registers, of a kind below 0x80; its base register has to be other than RSP:
+//     REX with the kind's upper 4 bits, 0f b9, ModRM 01 kind's lower 3 bits, width or 101 for 100; the
+//     operand
+constexpr std::size_t trap_mark_bytes = 5;
+struct MarkedSite {
+    SiteKind kind;
+    unsigned width;
+    bool has_registers;
+    std::uint8_t operand; // as in a record
+};
+// Of trap_mark_bytes. nullopt: they are no mark.
+std::optional<MarkedSite> read_trap_mark(std::span<const std::uint8_t, trap_mark_bytes> code);
 
 // Jumps lead through trampolines, which know their site.
 constexpr std::size_t trampoline_bytes = 64;

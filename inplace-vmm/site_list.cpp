@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/site_list.hpp"
 
+#include "inplace-vmm/backend.hpp"
+
 #include <algorithm>
 
 namespace previrt {
@@ -22,6 +24,23 @@ const KnownSite*& recent_place(std::uint64_t address) {
 KnownSite* first_not_before(std::uint64_t address) {
     return std::lower_bound(sites, sites + site_count, address,
                             [](const KnownSite& site, std::uint64_t where) { return site.address < where; });
+}
+
+bool take_room(std::size_t least) {
+    const std::span<KnownSite> larger = backend::memory_for_sites(least);
+    if (larger.size() < least) {
+        return false;
+    }
+    std::copy_n(sites, site_count, larger.data());
+    std::ranges::fill(recent, nullptr);
+    sites = larger.data();
+    site_room = larger.size();
+    return true;
+}
+
+bool has_room() {
+    constexpr std::size_t fewest = 256;
+    return site_count < site_room || take_room(std::max(2 * site_room, fewest));
 }
 
 } // namespace
@@ -48,10 +67,11 @@ std::span<const std::uint8_t> KnownSite::instruction() const {
     return {bytes + padding_in_front(), record.instruction_length()};
 }
 
-void start_site_list(KnownSite* room, std::size_t count) {
-    sites = room;
+bool start_site_list(std::size_t count) {
+    sites = nullptr;
     site_count = 0;
-    site_room = count;
+    site_room = 0;
+    return take_room(count);
 }
 
 std::span<const KnownSite> known_sites() {
@@ -59,15 +79,23 @@ std::span<const KnownSite> known_sites() {
 }
 
 bool add_site(const KnownSite& site) {
-    std::ranges::fill(recent, nullptr);
-    KnownSite* const place = first_not_before(site.address);
-    if (place != sites + site_count && place->address == site.address) {
-        *place = site; // another module where one was before
+    if (site_count == 0 || sites[site_count - 1].address < site.address) { // nothing moves
+        if (!has_room()) {
+            return false;
+        }
+        sites[site_count++] = site;
         return true;
     }
-    if (site_count == site_room) {
+    std::ranges::fill(recent, nullptr);
+    if (KnownSite* const known = first_not_before(site.address);
+        known != sites + site_count && known->address == site.address) {
+        *known = site; // another module where one was before
+        return true;
+    }
+    if (!has_room()) {
         return false;
     }
+    KnownSite* const place = first_not_before(site.address);
     std::move_backward(place, sites + site_count, sites + site_count + 1);
     *place = site;
     ++site_count;

@@ -22,10 +22,11 @@ struct KnownSite {
 };
 static_assert(sizeof(KnownSite) == 32);
 
-// Sorted by address; room is given once.
-void start_site_list(KnownSite* room, std::size_t count);
+// Sorted by address. It begins empty, with room for `count` sites, and grows while the back-end has memory.
+// False: it has none for that many.
+bool start_site_list(std::size_t count);
 std::span<const KnownSite> known_sites();
-// False: there is no room.
+// False: there is no memory for another. Pointers to sites are of no use afterwards.
 bool add_site(const KnownSite& site);
 const KnownSite* find_site(std::uint64_t address);
 

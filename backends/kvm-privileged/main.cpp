@@ -8,6 +8,7 @@
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/machine.hpp"
 #include "frontends/x86/port_access.hpp"
+#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/site_list.hpp"
@@ -32,12 +33,11 @@ void question_entry();
 namespace {
 
 // Part of the image: find_site() looks here by the guest's page tables as well.
-constexpr std::size_t most_sites = 24576;
+constexpr std::size_t most_sites = 49152;
 alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
 
 void load() {
     start_events();
-    start_site_list(reinterpret_cast<KnownSite*>(sites), most_sites);
     mailbox.boot = place_guest(package());
 }
 
@@ -116,3 +116,20 @@ extern "C" void question_asked() {
 }
 
 } // namespace previrt::kvm_privileged
+
+namespace previrt::backend {
+
+// Once, and all of it: the image has no more.
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    using namespace kvm_privileged;
+    if (least > most_sites || !known_sites().empty()) {
+        return {};
+    }
+    return {reinterpret_cast<KnownSite*>(sites), most_sites};
+}
+
+KernelFaults kernel_faults() {
+    return KernelFaults::to_the_guest;
+}
+
+} // namespace previrt::backend

@@ -2,6 +2,8 @@
 // What the monitor gave this guest, and how its memory is divided.
 #include "backends/kvm/domain.hpp"
 
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt::kvm {
@@ -23,9 +25,13 @@ std::span<const std::uint8_t> package() {
     return {part_of_vmm(handover.package), handover.package.bytes};
 }
 
+bool has_memory(std::uint64_t bytes) {
+    return bytes <= free_end - free_first; // of whole pages
+}
+
 std::uint8_t* take_memory(std::uint64_t bytes) {
     const std::uint64_t rounded = (bytes + page_size - 1) & ~(page_size - 1);
-    if (rounded > free_end - free_first) {
+    if (!has_memory(bytes)) {
         stop_guest("the monitor gave too little memory for the VMM; bytes wanted:", bytes);
     }
     std::uint8_t* const taken = pointer_to(free_first);
@@ -42,3 +48,21 @@ void start_domain() {
 }
 
 } // namespace previrt::kvm
+
+namespace previrt::backend {
+
+using namespace kvm;
+
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    const std::uint64_t bytes = std::uint64_t{least} * sizeof(KnownSite);
+    if (!has_memory(bytes)) {
+        return {};
+    }
+    return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+KernelFaults kernel_faults() {
+    return KernelFaults::by_own_stack;
+}
+
+} // namespace previrt::backend

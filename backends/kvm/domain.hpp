@@ -42,6 +42,7 @@ std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
 // Whole pages of zeros for the VMM's own use, at start only.
 std::uint8_t* take_memory(std::uint64_t bytes);
+bool has_memory(std::uint64_t bytes); // so many to take
 
 void start_domain();
 void start_isolation();

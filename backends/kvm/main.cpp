@@ -4,15 +4,8 @@
 #include "frontends/x86/guest_start.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
-#include "inplace-vmm/site_list.hpp"
 
 namespace previrt::kvm {
-
-namespace {
-
-constexpr std::size_t most_sites = 32768;
-
-} // namespace
 
 extern "C" {
 [[noreturn]] void enter_guest();
@@ -27,7 +20,6 @@ void kvm_start() {
     const std::uint64_t book_keeping =
         shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
-    start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
     start_user_calls();
     load_guest(package());
     start_looking();

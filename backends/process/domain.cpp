@@ -3,6 +3,8 @@
 #include "backends/process/domain.hpp"
 
 #include "backends/process/system_call.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt::process {
@@ -55,9 +57,13 @@ void drop_package() {
     }
 }
 
+bool has_memory(std::uint64_t bytes) {
+    return bytes <= free_end - free_first; // of whole pages
+}
+
 std::uint8_t* take_memory(std::uint64_t bytes) {
     const std::uint64_t rounded = (bytes + page_size - 1) & ~(page_size - 1);
-    if (rounded > free_end - free_first) {
+    if (!has_memory(bytes)) {
         stop_guest("the monitor gave too little memory for the VMM; bytes wanted:", bytes);
     }
     auto* const taken = reinterpret_cast<std::uint8_t*>(free_first);
@@ -101,3 +107,21 @@ void end_process() {
 }
 
 } // namespace previrt::process
+
+namespace previrt::backend {
+
+using namespace process;
+
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    const std::uint64_t bytes = std::uint64_t{least} * sizeof(KnownSite);
+    if (!has_memory(bytes)) {
+        return {};
+    }
+    return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+KernelFaults kernel_faults() {
+    return KernelFaults::by_own_stack;
+}
+
+} // namespace previrt::backend

@@ -28,6 +28,7 @@ std::span<const std::uint8_t> package();
 void drop_package();
 // Whole pages of zeros for the VMM's own use, at start only.
 std::uint8_t* take_memory(std::uint64_t bytes);
+bool has_memory(std::uint64_t bytes); // so many to take
 
 void start_domain();
 void start_entries();

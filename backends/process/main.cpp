@@ -10,13 +10,10 @@
 #include "frontends/x86/page_walk.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/backend.hpp"
-#include "inplace-vmm/site_list.hpp"
 
 namespace previrt::process {
 
 namespace {
-
-constexpr std::size_t most_sites = 32768;
 
 // A kernel that was slid here: no page table of its own can hold it at such an address, nor needs to.
 void place_kernel() {
@@ -47,7 +44,6 @@ void process_start() {
     const std::uint64_t book_keeping =
         shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
-    start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
     load_guest(package());
     drop_package();
     place_kernel();

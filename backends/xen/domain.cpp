@@ -3,7 +3,9 @@
 #include "backends/xen/domain.hpp"
 
 #include "backends/xen/table_updates.hpp"
+#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/package.hpp"
+#include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <cstring>
@@ -162,9 +164,13 @@ std::span<const std::uint8_t> package() {
     return {page_pointer(module_pages.first), domain.info->mod_len};
 }
 
+bool has_memory(std::uint64_t bytes) {
+    return bytes <= (free_memory.end - free_memory.first) << page_shift;
+}
+
 std::uint8_t* take_memory(std::uint64_t bytes) {
     const std::uint64_t pages = (bytes + page_size - 1) >> page_shift;
-    if (pages > free_memory.end - free_memory.first) {
+    if (!has_memory(bytes)) {
         stop_guest("the domain has too little memory for the VMM; bytes wanted:", bytes);
     }
     std::uint8_t* const taken = page_pointer(free_memory.first);
@@ -194,3 +200,21 @@ void start_address_space(const start_info* info) {
 }
 
 } // namespace previrt::xen
+
+namespace previrt::backend {
+
+using namespace xen;
+
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    const std::uint64_t bytes = std::uint64_t{least} * sizeof(KnownSite);
+    if (!has_memory(bytes)) {
+        return {};
+    }
+    return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+KernelFaults kernel_faults() {
+    return KernelFaults::by_guest_stack;
+}
+
+} // namespace previrt::backend

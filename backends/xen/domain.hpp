@@ -51,6 +51,7 @@ void start_address_space(const start_info* info);
 std::span<const std::uint8_t> package();
 // Zeroed memory for the VMM's own use, at start only.
 std::uint8_t* take_memory(std::uint64_t bytes);
+bool has_memory(std::uint64_t bytes); // so many to take
 // A page of it that Xen will hold as a descriptor table: from now on read-only here.
 void make_page_read_only(std::uint64_t page);
 std::uint64_t page_of(const void* pointer);

@@ -6,7 +6,6 @@
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/print.hpp"
-#include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -24,8 +23,6 @@ void must_succeed(unsigned number, const char* what, std::uint64_t first, std::u
 }
 
 namespace {
-
-constexpr std::size_t most_sites = 32768;
 
 [[noreturn]] void shut_down(unsigned reason) {
     sched_shutdown shutdown{};
@@ -54,7 +51,6 @@ void xen_start(const start_info* info) {
     const std::uint64_t book_keeping =
         shadow_memory_bytes(backend::guest_ram_bytes() / 4096, backend::table_count());
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
-    start_site_list(reinterpret_cast<KnownSite*>(take_memory(most_sites * sizeof(KnownSite))), most_sites);
     start_network();
     load_guest(package());
     enter_guest();

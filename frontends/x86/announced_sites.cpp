@@ -77,7 +77,10 @@ void take_announced_sites(std::uint64_t table, std::uint64_t bytes) {
             if (!add_site(known)) {
                 stop_guest("too many sites; there is room for", known_sites().size());
             }
-            rewrite_site(known, {code, length}, Placement::fixed);
+            if (!rewrite_site(known, {code, length}, Placement::fixed)) {
+                stop_guest("the VMM has nothing to put in place of the site at", site.address,
+                           find_site_kind(site.record.kind)->name);
+            }
             write_code(site.address, code, length);
         }
     }

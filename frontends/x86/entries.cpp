@@ -21,8 +21,7 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <optional>
 
 namespace previrt {
 
@@ -128,12 +127,29 @@ bool execute_trapped(bool kernel) {
     return true;
 }
 
+// The rewriter's own, in place of a site.
+bool execute_trap_instruction() {
+    const std::uint64_t address = vcpu.registers.rip;
+    const KnownSite* const site = vcpu.cpl == 0 ? find_site(guest_link_address(address)) : nullptr;
+    std::uint8_t code = 0;
+    if (site == nullptr || peek_guest(address, &code, sizeof(code), Privilege::supervisor) != sizeof(code) ||
+        code != trap_instruction) {
+        return false;
+    }
+    ++counters.trapped_sites[site->record.kind];
+    execute_known(*site, address);
+    return true;
+}
+
 void general_protection_taken(std::uint32_t error_code) {
     constexpr std::uint32_t in_idt = 2;
     if (vcpu.cpl == 3 && follow_global_table()) {
         return; // it had loaded a selector whose descriptor is new
     }
     const bool is_software_interrupt = (error_code & in_idt) != 0;
+    if (error_code == 0 && execute_trap_instruction()) {
+        return;
+    }
     if ((error_code == 0 || is_software_interrupt) && execute_trapped(vcpu.cpl == 0)) {
         return;
     }
@@ -143,20 +159,23 @@ void general_protection_taken(std::uint32_t error_code) {
 void invalid_opcode_taken() {
     std::uint8_t code[trap_mark_bytes];
     const std::uint64_t address = vcpu.registers.rip;
-    const bool is_marked = vcpu.cpl == 0 &&
-                           peek_guest(address, code, sizeof(code), Privilege::supervisor) == sizeof(code) &&
-                           std::equal(std::begin(trap_mark), std::end(trap_mark), code);
-    if (!is_marked) {
+    const bool is_whole =
+        vcpu.cpl == 0 && peek_guest(address, code, sizeof(code), Privilege::supervisor) == sizeof(code);
+    const std::optional<MarkedSite> marked = is_whole ? read_trap_mark(code) : std::nullopt;
+    if (!marked) {
         raise_exception(invalid_opcode);
         return;
     }
-    // A copy of a site without operands in its encoding: pushf and popf in a kprobe's template.
+    // A copy of a site: pushf and popf in a kprobe's template, a segment register in an alternative.
     Instruction instruction{};
-    instruction.kind = static_cast<SiteKind>(code[sizeof(trap_mark)]);
+    instruction.kind = marked->kind;
     instruction.address = address;
     instruction.next = address + trap_mark_bytes;
-    instruction.width = 8;
-    ++counters.trapped_sites[code[sizeof(trap_mark)]];
+    instruction.width = marked->width;
+    instruction.has_operand = marked->has_registers;
+    instruction.reg = marked->operand >> 4U;
+    instruction.rm = marked->operand & 15U;
+    ++counters.trapped_sites[static_cast<std::uint8_t>(marked->kind)];
     execute_site(instruction);
 }
 

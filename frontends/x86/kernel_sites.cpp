@@ -11,37 +11,68 @@
 
 namespace previrt {
 
+namespace {
+
+constexpr std::size_t room_for_modules = 4096; // before the list has to grow
+
+// One after the other, as a linked kernel has them.
+class SiteTable {
+public:
+    explicit SiteTable(const KernelSection& section) : section_(section) {}
+
+    [[nodiscard]] std::size_t count() const { return section_.bytes.size() / sizeof(SiteRecord); }
+    [[nodiscard]] Site at(std::size_t index) const {
+        Site site{};
+        const std::size_t offset = index * sizeof(SiteRecord);
+        std::memcpy(&site.record, section_.bytes.data() + offset, sizeof(SiteRecord));
+        site.address = section_.address + offset + static_cast<std::uint64_t>(std::int64_t{site.record.site});
+        return site;
+    }
+
+private:
+    KernelSection section_;
+};
+
+// Each with the one in front of it, so that the order of all is checked.
+void check_kernel_records(const SiteTable& table, std::span<const Text> text) {
+    Site pair[2];
+    for (std::size_t i = 0; i < table.count(); ++i) {
+        pair[0] = pair[1];
+        pair[1] = table.at(i);
+        const std::span<const Site> checked = i == 0 ? std::span(pair).last(1) : std::span(pair);
+        const RecordCheck check = check_records(checked, text);
+        if (check.fault != RecordFault::none) {
+            stop_guest("a record of the kernel, for the site at", pair[1].address, describe(check.fault));
+        }
+    }
+}
+
+} // namespace
+
 void list_kernel_sites(const KernelElf& elf) {
-    static Site sites[16384];
     static Text text[64];
     const std::size_t text_count = elf.code_sections(text);
-    const std::span<const std::uint8_t> table = elf.section("previrt_sites").bytes;
-    const std::uint64_t table_address = elf.section("previrt_sites").address;
-    const std::size_t count = table.size() / sizeof(SiteRecord);
-    if (table.size() % sizeof(SiteRecord) != 0 || count == 0 || count > sizeof(sites) / sizeof(sites[0])) {
-        stop_guest("the kernel has no records, or too many; records:", count);
+    const KernelSection section = elf.section("previrt_sites");
+    const SiteTable table(section);
+    if (section.bytes.size() % sizeof(SiteRecord) != 0 || table.count() == 0) {
+        stop_guest("the kernel has no records, or a part of one; bytes:", section.bytes.size());
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        std::memcpy(&sites[i].record, table.data() + (i * sizeof(SiteRecord)), sizeof(SiteRecord));
-        sites[i].address = table_address + (i * sizeof(SiteRecord)) +
-                           static_cast<std::uint64_t>(std::int64_t{sites[i].record.site});
+    check_kernel_records(table, {text, text_count});
+    if (!start_site_list(table.count() + room_for_modules)) {
+        stop_guest("the VMM has no memory for the kernel's sites; records:", table.count());
     }
-    const RecordCheck check = check_records({sites, count}, {text, text_count});
-    if (check.fault != RecordFault::none) {
-        stop_guest("a record of the kernel, for the site at", sites[check.index].address,
-                   describe(check.fault));
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t physical = elf.physical_of(sites[i].address);
-        const std::size_t length = sites[i].record.site_length();
+    for (std::size_t i = 0; i < table.count(); ++i) {
+        const Site site = table.at(i);
+        const std::uint64_t physical = elf.physical_of(site.address);
+        const std::size_t length = site.record.site_length();
         const std::uint8_t* const code = physical_memory(physical, length);
         if (code == nullptr) {
             stop_guest("a site outside the kernel, at", physical);
         }
-        KnownSite known{.address = sites[i].address, .record = sites[i].record, .bytes = {}};
+        KnownSite known{.address = site.address, .record = site.record, .bytes = {}};
         std::memcpy(known.bytes, code, length < sizeof(known.bytes) ? length : sizeof(known.bytes));
         if (!add_site(known)) {
-            stop_guest("too many sites");
+            stop_guest("the VMM has no memory for the site at", site.address);
         }
     }
 }
@@ -55,8 +86,11 @@ void rewrite_kernel_sites(const KernelElf& elf) {
         if (std::memcmp(code, site.bytes, kept) != 0) {
             continue; // the guest has put something else there
         }
-        rewrite_site(site, {code, length},
-                     elf.is_copied(site.address) ? Placement::copied : Placement::fixed);
+        const Placement placement = elf.is_copied(site.address) ? Placement::copied : Placement::fixed;
+        if (!rewrite_site(site, {code, length}, placement)) {
+            stop_guest("the VMM has nothing to put in place of the site at", site.address,
+                       find_site_kind(site.record.kind)->name);
+        }
     }
 }
 

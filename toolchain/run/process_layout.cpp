@@ -18,13 +18,14 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-// What the VMM needs beside its package: shadow tables and their descriptions, and a record for each frame.
+// What the VMM needs beside its package: shadow tables and their descriptions, a record for each frame, and
+// the list of sites. Nothing of it takes memory of the host's before it is used.
 std::uint64_t free_bytes(std::uint64_t guest_memory) {
     constexpr std::uint64_t table_description = 512;
     constexpr std::uint64_t frame_description = 64;
     const std::uint64_t frames = guest_memory / page_size;
     return round_up(((frames / 32 + 512) * (page_size + table_description)) + (frames * frame_description) +
-                        (4 * mib),
+                        (16 * mib),
                     page_size);
 }
 

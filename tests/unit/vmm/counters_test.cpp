@@ -55,7 +55,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     value = ~std::uint64_t{0};
     for (const SiteKindInfo& info : site_kinds) {
         SCOPED_TRACE(info.name);
-        for (const char* const way : {"inline", "call", "jump", "native"}) {
+        for (const char* const way : {"inline", "call", "jump", "trap", "native"}) {
             EXPECT_EQ(line.at("sites_rewritten").at(info.name).at(way), static_cast<std::uint8_t>(info.kind));
         }
         EXPECT_EQ(line.at("site_calls").at(info.name).get<std::uint64_t>(), value--);

@@ -71,6 +71,16 @@ namespace backend {
 
 using fake::host;
 
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    if (least > host.most_sites) {
+        return {};
+    }
+    return host.site_memory.emplace_back(least);
+}
+KernelFaults kernel_faults() {
+    return host.kernel_faults;
+}
+
 std::uint64_t general_site_entry() {
     return fake::general_entry;
 }

@@ -4,9 +4,11 @@
 #include "frontends/x86/page_walk.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/site_list.hpp"
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -66,6 +68,9 @@ struct Host {
     std::uint64_t debug[8] = {};
     std::uint64_t xcr0 = 0;
     Network network;
+    std::size_t most_sites = 200'000; // of one list
+    std::list<std::vector<KnownSite>> site_memory;
+    backend::KernelFaults kernel_faults = backend::KernelFaults::by_own_stack;
 };
 extern Host host;
 

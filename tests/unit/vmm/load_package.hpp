@@ -3,7 +3,6 @@
 
 #include "frontends/x86/guest_start.hpp"
 #include "inplace-vmm/rewriter.hpp"
-#include "inplace-vmm/site_list.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 
 #include <cstdint>
@@ -16,7 +15,6 @@ namespace previrt {
 
 // As a back-end's main does. Why the VMM stopped, or nothing.
 inline std::optional<std::string> load_package(std::span<const std::uint8_t> package) {
-    static std::vector<KnownSite> sites(16384);
     static std::vector<std::uint8_t> code(16 * trampoline_bytes);
     static std::vector<std::uint64_t> trampoline_sites(16);
     fake::start(std::uint64_t{2} << 20U, 80);
@@ -25,7 +23,6 @@ inline std::optional<std::string> load_package(std::span<const std::uint8_t> pac
     }
     fake::treatments[static_cast<std::uint8_t>(SiteKind::cli)].way = Way::in_line;
     fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)].way = Way::jump;
-    start_site_list(sites.data(), sites.size());
     start_trampolines({.code = code.data(),
                        .address = 0xffffffffffe10000,
                        .count = trampoline_sites.size(),

@@ -9,6 +9,7 @@
 #include "tests/unit/vmm/llvm_oracle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -33,11 +34,11 @@ protected:
     }
 
     // The site's bytes afterwards; the guards are checked.
-    static std::vector<std::uint8_t> rewrite(const KnownSite& site, Placement placement) {
+    std::vector<std::uint8_t> rewrite(const KnownSite& site, Placement placement) {
         const std::size_t length = site.record.site_length();
         std::vector<std::uint8_t> memory(guard + length + guard, guard_byte);
         std::fill_n(memory.begin() + guard, length, std::uint8_t{0x2e});
-        rewrite_site(site, std::span(memory).subspan(guard, length), placement);
+        is_refused = !rewrite_site(site, std::span(memory).subspan(guard, length), placement);
         const auto is_guard = [](std::uint8_t byte) { return byte == guard_byte; };
         EXPECT_TRUE(std::all_of(memory.begin(), memory.begin() + guard, is_guard));
         EXPECT_TRUE(std::all_of(memory.end() - guard, memory.end(), is_guard));
@@ -88,6 +89,7 @@ protected:
             static_cast<std::int64_t>(static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(address))));
     }
 
+    bool is_refused = false;
     LlvmOracle llvm_;
     std::vector<std::uint8_t> code_ = std::vector<std::uint8_t>(4 * trampoline_bytes);
     std::vector<std::uint64_t> trampoline_sites_ = std::vector<std::uint64_t>(4);
@@ -100,22 +102,27 @@ TEST_F(Rewriter, CallsOfEveryKindAndLength) {
         for (std::size_t length = 1; length <= longest_site; ++length) {
             for (const Placement placement : {Placement::fixed, Placement::copied}) {
                 SCOPED_TRACE(std::string(info.name) + ", length " + std::to_string(length));
-                const auto found = decode(rewrite(site_of(info.kind, length), placement));
+                const auto bytes = rewrite(site_of(info.kind, length), placement);
+                const auto found = decode(bytes);
+                const bool is_lost = info.silent || info.kind == SiteKind::announce_sites;
                 if (placement == Placement::fixed && length >= call_bytes) {
                     ASSERT_TRUE(found);
                     EXPECT_EQ(found->name, "CALL64pcrel32");
                     EXPECT_EQ(target_of(*found), fake::general_entry);
-                } else if (length >= absolute_call_bytes) {
-                    ASSERT_TRUE(found);
-                    EXPECT_EQ(found->name, "CALL64m");
-                    EXPECT_EQ(found->memory, fake::general_pointer);
-                } else if (length >= trap_mark_bytes) {
+                } else if (placement == Placement::copied && length >= trap_mark_bytes) {
                     ASSERT_TRUE(found);
                     EXPECT_EQ(found->name.substr(0, 3), "UD1");
-                    EXPECT_EQ(*found->displacement & 0xff, static_cast<std::uint8_t>(info.kind));
+                    const auto mark = read_trap_mark(std::span(bytes).first<trap_mark_bytes>());
+                    ASSERT_TRUE(mark);
+                    EXPECT_EQ(mark->kind, info.kind);
+                } else if (placement == Placement::fixed && is_lost) {
+                    ASSERT_TRUE(found);
+                    EXPECT_EQ(found->name, "HLT");
+                    EXPECT_EQ(bytes[0], trap_instruction);
                 } else {
                     EXPECT_FALSE(found);
                 }
+                EXPECT_EQ(is_refused, !found && is_lost);
             }
         }
     }
@@ -128,16 +135,92 @@ TEST_F(Rewriter, ATrapMarkStandsOnlyForAnInstructionWithoutOperands) {
     EXPECT_FALSE(decode(rewrite(site_of(SiteKind::in, 6, form), Placement::copied)));
 }
 
+TEST_F(Rewriter, ATrapMarkKeepsWhatTheRecordSays) {
+    unsigned with_registers = 0;
+    for (const SiteKindInfo& info : site_kinds) {
+        const auto kind = static_cast<std::uint8_t>(info.kind);
+        fake::treatments[kind] = {.way = Way::call, .target = fake::general_entry};
+        const bool has_registers =
+            info.annotates == Annotates::nothing && info.encodings[0].modrm != ModRm::none;
+        for (const unsigned width : {0U, 1U, 2U, 4U, 8U}) {
+            for (unsigned operand = 0; operand < (has_registers ? 256U : 1U); ++operand) {
+                SCOPED_TRACE(testing::Message() << info.name << ", width " << width << ", " << operand);
+                const auto form =
+                    encode_form(has_registers ? Shape::registers : Shape::implicit, width, false);
+                const auto bytes =
+                    rewrite(site_of(info.kind, trap_mark_bytes, form, static_cast<std::uint8_t>(operand)),
+                            Placement::copied);
+                const auto found = decode(bytes);
+                ASSERT_TRUE(found);
+                ASSERT_EQ(found->name.substr(0, 3), "UD1");
+                ASSERT_EQ(found->length, trap_mark_bytes);
+                const auto mark = read_trap_mark(std::span(bytes).first<trap_mark_bytes>());
+                ASSERT_TRUE(mark);
+                ASSERT_EQ(mark->kind, info.kind);
+                ASSERT_EQ(mark->width, width);
+                ASSERT_EQ(mark->has_registers, has_registers);
+                ASSERT_EQ(mark->operand, operand);
+            }
+        }
+        with_registers += has_registers ? 1 : 0;
+    }
+    EXPECT_GT(with_registers, 10U);
+}
+
+TEST_F(Rewriter, OtherUndefinedInstructionsAreNoMark) {
+    using Code = std::array<std::uint8_t, trap_mark_bytes>;
+    // What Linux and its compilers use ud1 for.
+    for (const Code& code : {Code{0x67, 0x0f, 0xb9, 0x40, 0x12}, Code{0x67, 0x48, 0x0f, 0xb9, 0x3a},
+                             Code{0x48, 0x0f, 0xb9, 0x3a, 0x90}, Code{0x0f, 0xb9, 0x48, 0x01, 0x90},
+                             Code{0x0f, 0x0b, 0x3e, 0x0f, 0xb9}, Code{0x3e, 0x0f, 0xb9, 0x78, 0x03},
+                             Code{0x48, 0x0f, 0xb9, 0x44, 0x24}}) {
+        EXPECT_FALSE(read_trap_mark(code));
+    }
+}
+
+TEST_F(Rewriter, OtherCopiedSitesCallByAPointer) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::in)] = {.way = Way::call,
+                                                                 .target = fake::general_entry};
+    const auto form = encode_form(Shape::immediate, 1, false);
+    for (std::size_t length = absolute_call_bytes; length <= longest_site; ++length) {
+        const auto found = decode(rewrite(site_of(SiteKind::in, length, form), Placement::copied));
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->name, "CALL64m");
+        EXPECT_EQ(found->memory, fake::general_pointer);
+    }
+}
+
+// sgdt of a short operand in an alternative: neither a call nor a mark, and native it is the host's.
+TEST_F(Rewriter, ASilentKindThatNothingFitsIsRefused) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::sgdt)] = {.way = Way::call,
+                                                                   .target = fake::general_entry};
+    const auto form = encode_form(Shape::memory, 0, false);
+    EXPECT_FALSE(decode(rewrite(site_of(SiteKind::sgdt, 5, form), Placement::copied)));
+    EXPECT_TRUE(is_refused);
+    EXPECT_TRUE(decode(rewrite(site_of(SiteKind::sgdt, 5, form), Placement::fixed)));
+    EXPECT_FALSE(is_refused);
+    for (const auto faults : {backend::KernelFaults::to_the_guest, backend::KernelFaults::by_guest_stack}) {
+        fake::host.kernel_faults = faults;
+        const auto found = decode(rewrite(site_of(SiteKind::sgdt, 3, form), Placement::fixed));
+        EXPECT_EQ(found.has_value(), faults == backend::KernelFaults::by_guest_stack);
+        EXPECT_EQ(is_refused, !found);
+    }
+}
+
 TEST_F(Rewriter, JumpsLeadThroughTrampolinesThatKnowTheirSite) {
     constexpr std::uint64_t target = 0xffffffffffe00123;
     fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = target};
     for (std::size_t length = 1; length <= longest_site; ++length) {
         SCOPED_TRACE(length);
-        EXPECT_FALSE(decode(rewrite(site_of(SiteKind::iret, length), Placement::copied)));
+        const auto copy = decode(rewrite(site_of(SiteKind::iret, length), Placement::copied));
+        ASSERT_EQ(copy.has_value(), length >= trap_mark_bytes);
+        EXPECT_EQ(is_refused, !copy);
+        EXPECT_TRUE(!copy || copy->name.starts_with("UD1"));
         const auto found = decode(rewrite(site_of(SiteKind::iret, length), Placement::fixed));
-        ASSERT_EQ(found.has_value(), length >= call_bytes);
-        if (found) {
-            EXPECT_EQ(found->name, "JMP_4");
+        EXPECT_FALSE(is_refused);
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->name, length >= call_bytes ? "JMP_4" : "HLT");
+        if (length >= call_bytes) {
             EXPECT_EQ(target_of(*found), trampolines_address); // one site has one
             EXPECT_EQ(site_of_trampoline(target_of(*found)), site_address);
             EXPECT_EQ(site_of_trampoline(target_of(*found) + trampoline_bytes - 1), site_address);
@@ -147,16 +230,37 @@ TEST_F(Rewriter, JumpsLeadThroughTrampolinesThatKnowTheirSite) {
     EXPECT_EQ(site_of_trampoline(trampolines_address - 1), 0U);
 }
 
-TEST_F(Rewriter, WithoutRoomForAnotherTrampolineTheSiteStaysNative) {
-    fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = site_address};
-    for (unsigned i = 0; i < 6; ++i) {
-        KnownSite site = site_of(SiteKind::iret, 8);
-        site.address += std::uint64_t{16} * i;
-        EXPECT_EQ(decode(rewrite(site, Placement::fixed)).has_value(), i < trampoline_sites_.size());
+TEST_F(Rewriter, WithoutAnotherTrampolineASiteFaults) {
+    const auto rewrite_at = [&](SiteKind kind, unsigned index) {
+        KnownSite site = site_of(kind, 8);
+        site.address += std::uint64_t{16} * index;
+        const auto found = decode(rewrite(site, Placement::fixed));
+        return found ? found->name : std::string();
+    };
+    for (const SiteKind kind : {SiteKind::iret, SiteKind::swapgs}) {
+        fake::treatments[static_cast<std::uint8_t>(kind)] = {.way = Way::jump, .target = site_address};
     }
-    EXPECT_EQ(
-        counters.rewritten[static_cast<std::uint8_t>(SiteKind::iret)][static_cast<unsigned>(Way::native)],
-        2U);
+    const auto room = static_cast<unsigned>(trampoline_sites_.size());
+    for (unsigned i = 0; i < room; ++i) {
+        EXPECT_EQ(rewrite_at(SiteKind::iret, i), "JMP_4");
+    }
+    for (unsigned i = room; i < 300; ++i) {
+        EXPECT_EQ(rewrite_at(SiteKind::iret, i), "HLT"); // at level 3, iret does not
+        EXPECT_FALSE(is_refused);
+    }
+    EXPECT_EQ(rewrite_at(SiteKind::swapgs, room), ""); // faults as it is
+    EXPECT_FALSE(is_refused);
+    const auto& ways = counters.rewritten[static_cast<std::uint8_t>(SiteKind::iret)];
+    EXPECT_EQ(ways[static_cast<unsigned>(Way::native)], 0U);
+    EXPECT_EQ(ways[static_cast<unsigned>(Way::trap)], 300U - room);
+    // A fault would be pushed to where the stack pointer of a jump may lead.
+    fake::host.kernel_faults = backend::KernelFaults::by_guest_stack;
+    EXPECT_EQ(rewrite_at(SiteKind::swapgs, room), "");
+    EXPECT_TRUE(is_refused);
+    EXPECT_EQ(rewrite_at(SiteKind::swapgs, 0), "JMP_4");
+    EXPECT_FALSE(is_refused);
+    EXPECT_EQ(rewrite_at(SiteKind::iret, room), "HLT");
+    EXPECT_FALSE(is_refused);
 }
 
 TEST_F(Rewriter, CliStoresToTheCell) {

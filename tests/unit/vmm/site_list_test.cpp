@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/site_list.hpp"
 
+#include "tests/unit/vmm/fake_backend.hpp"
+
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -10,9 +13,10 @@ namespace previrt {
 namespace {
 
 TEST(SiteList, KeepsOrderAndFindsWhatWasAdded) {
-    constexpr std::size_t room = 500;
-    std::vector<KnownSite> memory(room);
-    start_site_list(memory.data(), room);
+    constexpr std::size_t room = 500; // of 1000 addresses
+    fake::start(std::uint64_t{1} << 20U, 8);
+    fake::host.most_sites = room;
+    ASSERT_TRUE(start_site_list(room));
     EXPECT_EQ(find_site(0), nullptr);
     std::map<std::uint64_t, std::uint8_t> expected;
     std::mt19937_64 random(1);
@@ -40,8 +44,26 @@ TEST(SiteList, KeepsOrderAndFindsWhatWasAdded) {
         EXPECT_EQ(found != nullptr, expected.contains(address));
         EXPECT_TRUE(found == nullptr || found->address == address);
     }
-    start_site_list(memory.data(), room);
+    ASSERT_TRUE(start_site_list(room));
     EXPECT_TRUE(known_sites().empty());
+    EXPECT_FALSE(start_site_list(room + 1));
+}
+
+TEST(SiteList, GrowsToTheMemoryThatTheBackEndHas) {
+    constexpr std::size_t count = 100'000;
+    fake::start(std::uint64_t{1} << 20U, 8);
+    ASSERT_TRUE(start_site_list(10));
+    for (std::size_t i = 0; i < count; ++i) {
+        // Few lie between others.
+        const std::uint64_t address =
+            0xffffffff81000000 + (8 * (i % 1000 != 999 ? i : i - 500)) + (i % 1000 != 999 ? 0 : 4);
+        ASSERT_TRUE(add_site({.address = address, .record = {}, .bytes = {}})) << i;
+        const KnownSite* const found = find_site(address);
+        ASSERT_NE(found, nullptr);
+        ASSERT_EQ(found->address, address);
+    }
+    EXPECT_EQ(known_sites().size(), count);
+    EXPECT_TRUE(std::ranges::is_sorted(known_sites(), {}, &KnownSite::address));
 }
 
 TEST(SiteList, PaddingStandsWhereTheListOfKindsSays) {
