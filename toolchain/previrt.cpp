@@ -176,6 +176,9 @@ void add_run(CLI::App& app, Action& action) {
         "--isolate", options->isolate,
         "Under KVM, keep the guest's programs from its kernel's memory (on Xen that is always so, in a "
         "process never)");
+    command->add_flag("--require-isolation", options->require_isolation,
+                      "In a process and under KVM, refuse to run (exit 2) where this machine gives less than "
+                      "all layers between guest and host; else a warning names those that are missing");
     command->add_flag(
         "!--no-rewrite", options->rewrite,
         "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace previrt {
@@ -43,13 +44,16 @@ public:
         tie_to_keeper();
         move_descriptors();
         const int asked = go == ProcessGo::ask_for_processes ? ask_for_processes() : -1;
+        if (go == ProcessGo::ask_for_processes && asked < 0) {
+            bound_processes_of_user();
+        }
         // Before the limits: where the user has other descriptors on their way, the limit of ours holds for
         // them.
         require(say(asked), ProcessStep::monitor);
         set_limits();
-        if (child_.file < 0) {
-            _exit(0);
-        }
+        report_.is_ready = true;
+        require(say(), ProcessStep::monitor);
+        await_monitor();
         char name[] = "previrt-process";
         char* const arguments[] = {name, nullptr};
         char* const environment[] = {nullptr};
@@ -167,6 +171,37 @@ private:
         keepers_end_ = ends[1];
     }
 
+    // Where no filter of ours may ask, as another asks already: Linux counts all of the user's. The limit
+    // lies so far above what there are now. Of root it counts none, and nothing is left to hold a guest by.
+    void bound_processes_of_user() {
+        rlimit limit{};
+        require(getrlimit(RLIMIT_NPROC, &limit) == 0, ProcessStep::processes);
+        const rlim_t most = limit.rlim_max;
+        rlim_t refusing = 0; // as a limit, with which there can be no further process
+        rlim_t allowing = most < most_counted ? most : most_counted;
+        errno = EPERM;
+        require(!may_be_one_more(refusing, most), ProcessStep::processes);
+        while (allowing - refusing > 1) {
+            const rlim_t middle = refusing + ((allowing - refusing) / 2);
+            (may_be_one_more(middle, most) ? allowing : refusing) = middle;
+        }
+        const rlim_t wanted = refusing + process::most_hosts;
+        limit.rlim_cur = limit.rlim_max = wanted < most ? wanted : most;
+        require(setrlimit(RLIMIT_NPROC, &limit) == 0, ProcessStep::processes);
+    }
+    bool may_be_one_more(rlim_t limit, rlim_t most) {
+        const rlimit tried{.rlim_cur = limit, .rlim_max = most};
+        require(setrlimit(RLIMIT_NPROC, &tried) == 0, ProcessStep::processes);
+        const auto one = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+        if (one == 0) {
+            _exit(0);
+        }
+        require(one > 0 || errno == EAGAIN, ProcessStep::processes);
+        while (one > 0 && waitpid(one, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        return one > 0;
+    }
+
     void set_limits() {
         for (const ProcessLimit& limit : child_.limits) {
             rlimit now{};
@@ -220,6 +255,8 @@ private:
         }
         closefrom(first_closed);
     }
+
+    static constexpr rlim_t most_counted = rlim_t{1} << 22U; // as many as Linux has numbers for
 
     const ProcessChild& child_;
     int monitor_ = child_.monitor;

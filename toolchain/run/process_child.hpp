@@ -20,23 +20,26 @@ enum class ProcessStep : std::uint8_t {
     descriptors,
     privileges,
     life_line,
+    processes,
     program,
 };
 inline constexpr std::array process_step_names = {"clone",         "its start", "another user",
                                                   "an empty root", "limits",    "descriptors",
-                                                  "privileges",    "its end",   "exec"};
+                                                  "privileges",    "its end",   "a bound on its processes",
+                                                  "exec"};
 
-// Sent when only limits are left to set before it becomes the program, and again where it cannot. With it
-// comes where it asks for processes, if it does.
+// Sent when only limits are left to set, when it could become the program, and where it cannot. With the
+// first comes where it asks for processes, if it does.
 struct ProcessChildReport {
     ProcessStep failed;
+    bool is_ready;
     bool has_empty_root;
     bool is_another_user;
     int error;
 };
 
-// What the monitor sends.
-enum class ProcessGo : std::uint8_t { processes_are_counted, ask_for_processes };
+// What the monitor sends: one of the first two, and then the last.
+enum class ProcessGo : std::uint8_t { processes_are_counted, ask_for_processes, become_the_program };
 
 constexpr uid_t nobody = 65534;
 constexpr gid_t nogroup = 65534;

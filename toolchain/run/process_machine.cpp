@@ -140,6 +140,7 @@ ProcessorEnd ProcessMachine::wait() {
         throw InputError("pidfd_open: " + system_error(errno));
     }
     ProcessLeaves leaves(std::move(first_.asked), most_hosts);
+    begin_process(first_);
     std::array<pollfd, 2> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
                                       {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0}}};
     while (waiting[0].revents == 0) {

@@ -64,6 +64,13 @@ std::optional<uid_t> map_users(pid_t process) {
     return mapped ? std::optional(geteuid()) : std::nullopt;
 }
 
+std::string remedy(ProcessStep step) {
+    return step == ProcessStep::processes
+               ? "; a seccomp filter that asks is there already, and Linux does not count root's processes: "
+                 "start it as another user"
+               : "";
+}
+
 struct Attempt {
     StartedProcess started;
     std::string failure;
@@ -91,6 +98,7 @@ public:
             kill(process, SIGKILL);
             waitpid(process, nullptr, 0);
         }
+        attempt.started.channel = std::move(ours_);
         return attempt;
     }
 
@@ -145,16 +153,16 @@ private:
                    : std::string("its start: ") + system_error(errno);
     }
 
-    // Until it has become the program.
+    // Until it could become the program.
     std::string await(StartedProcess& started) {
         ProcessChildReport report{};
-        bool has_reported = false;
-        while (receive(report, started.asked)) {
-            has_reported = true;
+        bool has_ended = false;
+        while (report.failed == ProcessStep::none && !report.is_ready && !has_ended) {
+            has_ended = !receive(report, started.asked);
         }
         if (report.failed != ProcessStep::none) {
             return std::string(process_step_names.at(static_cast<std::size_t>(report.failed))) + ": " +
-                   system_error(report.error);
+                   system_error(report.error) + remedy(report.failed);
         }
         started.layers = {.has_user_namespace = plan_.user_namespace,
                           .has_other_namespaces = plan_.other_namespaces,
@@ -164,9 +172,9 @@ private:
                           .lacking = {}};
         if (!is_counted_) {
             started.layers.processes =
-                started.asked.number() >= 0 ? ProcessesBoundedBy::monitor : ProcessesBoundedBy::none;
+                started.asked.number() >= 0 ? ProcessesBoundedBy::monitor : ProcessesBoundedBy::host_by_user;
         }
-        return has_reported ? "" : "it ended before it had begun";
+        return has_ended ? "it ended before it had begun" : "";
     }
 
     // False: it has closed its end.
@@ -214,8 +222,8 @@ const char* describe(ProcessesBoundedBy who) {
         break;
     case ProcessesBoundedBy::monitor:
         return ", each by its monitor's leave";
-    case ProcessesBoundedBy::none:
-        return ", which nothing enforces here (a seccomp filter that asks: refused)";
+    case ProcessesBoundedBy::host_by_user:
+        return ", with all others of the same user's that there are";
     }
     return "";
 }
@@ -237,6 +245,22 @@ std::string describe(const ProcessLayers& layers) {
     return text + describe(layers.processes);
 }
 
+std::vector<std::string> missing_layers(const ProcessLayers& layers) {
+    std::vector<std::string> missing;
+    if (!layers.has_other_namespaces) {
+        missing.emplace_back("namespaces of its own");
+    } else if (!layers.has_user_namespace) {
+        missing.emplace_back("a user namespace of its own");
+    }
+    if (!layers.has_empty_root) {
+        missing.emplace_back("an empty root");
+    }
+    if (geteuid() == 0 && !layers.is_another_user) {
+        missing.emplace_back("a user other than root");
+    }
+    return missing;
+}
+
 StartedProcess start_process(const ProcessProgram& program, std::span<const ProcessPlan> plans) {
     std::string lacking;
     std::string failure;
@@ -250,6 +274,21 @@ StartedProcess start_process(const ProcessProgram& program, std::span<const Proc
         lacking = lacking.empty() ? failure : lacking;
     }
     throw InputError("--on process: this machine starts no guest: " + failure);
+}
+
+void begin_process(StartedProcess& started) {
+    const auto go = ProcessGo::become_the_program;
+    ProcessChildReport report{};
+    ssize_t got = -1;
+    if (write(started.channel.number(), &go, sizeof go) == static_cast<ssize_t>(sizeof go)) {
+        do {
+            got = read(started.channel.number(), &report, sizeof report); // nothing: it is the program
+        } while (got < 0 && errno == EINTR);
+    }
+    if (got != 0) {
+        throw InputError("--on process: the guest's first process does not begin: " +
+                         system_error(got < 0 ? errno : report.error));
+    }
 }
 
 ProcessLayers find_process_layers() {

@@ -33,29 +33,37 @@ constexpr std::array process_plans = {
     ProcessPlan{.user_namespace = false, .other_namespaces = false},
 };
 
-// The number of its processes.
-enum class ProcessesBoundedBy : std::uint8_t { host, monitor, none };
+// Who bounds the number of its processes: Linux by a count of this guest's alone, the monitor, or Linux by
+// its count of all that belong to the same user.
+enum class ProcessesBoundedBy : std::uint8_t { host, monitor, host_by_user };
 
-// What it gave. No privileges are left in any case.
+// What it gave. In any case there is a filter of its calls, a bound on its processes, and no privileges are
+// left.
 struct ProcessLayers {
     bool has_user_namespace = false;
     bool has_other_namespaces = false;
     bool has_empty_root = false;
     bool is_another_user = false;
-    ProcessesBoundedBy processes = ProcessesBoundedBy::none;
+    ProcessesBoundedBy processes = ProcessesBoundedBy::host;
     std::string lacking; // why it has no namespaces; empty: it has
 };
 std::string describe(const ProcessLayers& layers);
+// One that has all layers lacks none.
+std::vector<std::string> missing_layers(const ProcessLayers& layers);
 
 struct StartedProcess {
     pid_t process = 0; // and of its group; ended by SIGKILL with the calling thread
     ProcessLayers layers;
-    Descriptor asked; // for ProcessLeaves, where they are the monitor's to give
+    Descriptor asked;   // for ProcessLeaves, where they are the monitor's to give
+    Descriptor channel; // for begin_process
 };
 
-// By the first plan that works. Throws InputError where none does.
+// By the first plan that works. Nothing of the program has been executed yet. Throws InputError where none
+// does.
 StartedProcess start_process(const ProcessProgram& program,
                              std::span<const ProcessPlan> plans = process_plans);
+// Now it may become the program. Only reads and writes the channel. Throws InputError where it does not.
+void begin_process(StartedProcess& started);
 // What start_process would give a program here.
 ProcessLayers find_process_layers();
 

@@ -29,6 +29,7 @@ struct Place {
     const char* name;
     const char* description;
     bool has_vmm;
+    bool has_layers;  // between guest and host, which --require-isolation may ask for
     bool has_network; // what --net may ask for, check_network knows
     RunStatus (*run)(const RunOptions& options);
     PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
@@ -37,36 +38,42 @@ struct Place {
 constexpr Place process = {.name = "process",
                            .description = "a process of this machine",
                            .has_vmm = true,
+                           .has_layers = true,
                            .has_network = true,
                            .run = run_process,
                            .probe = probe_process};
 constexpr Place bare = {.name = "bare",
                         .description = "a PC under QEMU, TCG",
                         .has_vmm = false,
+                        .has_layers = false,
                         .has_network = false,
                         .run = run_bare,
                         .probe = probe_bare};
 constexpr Place kvm = {.name = "kvm",
                        .description = "the host's KVM",
                        .has_vmm = true,
+                       .has_layers = true,
                        .has_network = true,
                        .run = run_kvm,
                        .probe = probe_kvm};
 constexpr Place nested_kvm = {.name = "kvm-nested",
                               .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
                               .has_vmm = true,
+                              .has_layers = false,
                               .has_network = true,
                               .run = run_nested_kvm,
                               .probe = probe_nested_kvm};
 constexpr Place xen = {.name = "xen",
                        .description = "Xen on a PC under QEMU, TCG; the first domain",
                        .has_vmm = true,
+                       .has_layers = false,
                        .has_network = false,
                        .run = run_xen,
                        .probe = probe_xen};
 constexpr Place xen_domu = {.name = "xen-domu",
                             .description = "Xen on a PC under QEMU, TCG; a domain of its own",
                             .has_vmm = true,
+                            .has_layers = false,
                             .has_network = true,
                             .run = run_xen_domu,
                             .probe = probe_xen_domu};
@@ -175,6 +182,10 @@ void check_network(const RunOptions& options, const Place& place) {
 void check(const RunOptions& options, const Place& place) {
     if (options.memory < least_memory) {
         throw InputError("--memory: a kernel needs 32M at least");
+    }
+    if (options.require_isolation && !place.has_layers) {
+        throw InputError("--require-isolation: --on " + std::string(place.name) +
+                         " runs QEMU, of which it promises nothing: take process or kvm");
     }
     check_network(options, place);
     if (place.has_vmm) {

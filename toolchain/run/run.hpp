@@ -21,6 +21,7 @@ struct RunOptions {
     bool isolate = false; // under KVM: user mode has page tables of its own; elsewhere it always has
     bool rewrite_system_calls = true; // in a process, under KVM: those made often do not pass the host
     bool rewrite = true;              // else the VMM leaves a guest's instructions as they are
+    bool require_isolation = false;   // refuse to run with less than all layers between guest and host
     double timeout = 0;               // seconds; 0: none
     bool verbose = false;             // show what the hypervisor says
     bool deterministic = false;       // count instructions instead of time: the same run twice is identical

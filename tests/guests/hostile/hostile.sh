@@ -36,7 +36,7 @@ fail() {
     exit 1
 }
 [[ $status =~ ^($statuses)$ ]] || fail "the status is $status"
-said=$(grep -av 'sha256\|^previrt: downloading ' "$work/errors" | grep -ac '^previrt: ' || true)
+said=$(grep -av 'sha256\|^previrt: downloading \|^previrt: warning: ' "$work/errors" | grep -ac '^previrt: ' || true)
 [ "$said" -eq $((status != 0)) ] || fail "previrt said $said lines"
 case $backend in
 xen*)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "toolchain/run/isolation.hpp"
+
+#include "toolchain/image/input_error.hpp"
+
+#include <iostream>
+
+namespace previrt {
+
+namespace {
+
+std::string list(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    return text;
+}
+
+} // namespace
+
+void judge_isolation(const RunOptions& options, const MissingLayers& missing) {
+    if (missing.names.empty()) {
+        return;
+    }
+    const std::string text =
+        "layers between the guest and this machine are missing: " + list(missing.names) +
+        (missing.reason.empty() ? "" : " (" + missing.reason + ")") +
+        "; to have them, let this user make user namespaces (sysctl user.max_user_namespaces, "
+        "kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a container, its "
+        "runtime's seccomp profile)";
+    if (options.require_isolation) {
+        throw InputError("--require-isolation: " + text);
+    }
+    std::cerr << "previrt: warning: " << text << '\n';
+}
+
+} // namespace previrt

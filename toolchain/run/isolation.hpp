@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "toolchain/run/run.hpp"
+
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// The layers that should be between a guest and this machine, and are not.
+struct MissingLayers {
+    std::vector<std::string> names;
+    std::string reason; // what the machine said
+};
+
+// Says so in one line, with the remedy, or throws it as an InputError where the options want all layers.
+void judge_isolation(const RunOptions& options, const MissingLayers& missing);
+
+} // namespace previrt
