@@ -108,6 +108,7 @@ void print_counters() {
     member("system_calls_rewritten") << counters.system_calls_rewritten;
     member("shadow_tables_made") << counters.tables_made;
     member("shadow_tables_dropped") << counters.tables_dropped;
+    member("shadow_tables_evicted") << counters.tables_evicted;
     member("shadow_entries_written") << counters.entries_written;
     member("shadow_pool_exhausted") << counters.pool_exhausted;
     member("unannotated_table_writes") << counters.unannotated_writes;

@@ -23,6 +23,7 @@ struct Counters {
     std::uint64_t system_calls_rewritten; // sites of user mode that enter the VMM by themselves
     std::uint64_t tables_made;
     std::uint64_t tables_dropped;
+    std::uint64_t tables_evicted; // with all below them, for want of room
     std::uint64_t entries_written;
     std::uint64_t pool_exhausted;
     std::uint64_t unannotated_writes;  // to page tables that were live

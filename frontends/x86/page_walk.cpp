@@ -63,6 +63,10 @@ void set_kernel_root(std::uint64_t root) {
     kernel_root = root;
 }
 
+std::optional<std::uint64_t> unfound_kernel_address() {
+    return reserved_bytes != 0 && kernel_root == 0 ? std::optional(reserved_first) : std::nullopt;
+}
+
 std::uint64_t root_of(std::uint64_t address) {
     return kernel_root != 0 && is_reserved_for_kernel(address) ? kernel_root : vcpu.cr3 & frame_mask;
 }

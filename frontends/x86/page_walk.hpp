@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace previrt {
 
@@ -28,6 +29,10 @@ struct PageWalk {
     bool user;                      // the page is open to user mode
 };
 
+inline bool is_fixed(const PageWalk& walk) {
+    return walk.leaf_level > root_level;
+}
+
 // An entry that is present faults whatever is asked of it.
 bool has_reserved_bits(unsigned level, std::uint64_t entry);
 
@@ -46,6 +51,8 @@ void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes);
 bool is_reserved_for_kernel(std::uint64_t address);
 // That root becomes known when one turns out to map such an address.
 void set_kernel_root(std::uint64_t root);
+// An address that the kernel reserved while its root is not known; nullopt: there is none, or it is known.
+std::optional<std::uint64_t> unfound_kernel_address();
 std::uint64_t root_of(std::uint64_t address); // CR3, for all others
 
 PageWalk walk_page(std::uint64_t address, Access access);

@@ -58,7 +58,8 @@ void drop(TableNumber table) {
     bury_table(table);
 }
 
-std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view);
+std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view,
+                        Purpose purpose);
 
 void fill(TableNumber table) {
     const Table& what = tables[table];
@@ -77,7 +78,7 @@ void fill(TableNumber table) {
             break;
         }
         if ((from[i] & page_present) != 0) {
-            entries[i] = entry_for(table, i, from[i], what.view);
+            entries[i] = entry_for(table, i, from[i], what.view, Purpose::in_advance);
             if (what.level == 1) {
                 note_leaf({.table = table, .index = i}, 0, entries[i]);
             }
@@ -88,10 +89,18 @@ void fill(TableNumber table) {
     }
 }
 
+bool may_take_table(Purpose purpose) {
+    if (purpose == Purpose::in_advance && free_table_count() < tables_kept_for_faults()) {
+        free_buried_tables();
+    }
+    return purpose == Purpose::access || free_table_count() >= tables_kept_for_faults();
+}
+
 TableNumber make(unsigned level, std::uint64_t guest_frame, std::uint64_t large_entry, View view,
-                 bool holds_vmm, bool is_lower) {
-    const TableNumber table = allocate_table();
+                 bool holds_vmm, bool is_lower, Purpose purpose) {
+    const TableNumber table = may_take_table(purpose) ? allocate_table() : no_table;
     if (table == no_table) {
+        kernel_pages_are_lazy = kernel_pages_are_lazy || view == View::kernel;
         return no_table;
     }
     Table& what = tables[table];
@@ -110,7 +119,8 @@ TableNumber make(unsigned level, std::uint64_t guest_frame, std::uint64_t large_
 }
 
 // The entry of `table` that stands for `guest_entry`, its child made if need be. 0: not yet, or not at all.
-std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view) {
+std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view,
+                        Purpose purpose) {
     const unsigned level = tables[table].level;
     const bool last = tables[table].holds_vmm && index == entries_per_table - 1;
     if (level == 1) {
@@ -134,12 +144,13 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
         if (level != 2 || frame >= frame_count) {
             return absent; // reserved, or no RAM
         }
-        const TableNumber child =
-            make(1, frame & ~std::uint64_t{entries_per_table - 1}, guest_entry, child_view, false, is_lower);
+        const TableNumber child = make(1, frame & ~std::uint64_t{entries_per_table - 1}, guest_entry,
+                                       child_view, false, is_lower, purpose);
         if (child == no_table) {
             return absent;
         }
         tables[child].parents = 1;
+        tables[child].named_by = {.table = table, .index = index};
         return link_entry(child, page_writable | (guest_entry & page_no_execute));
     }
     if (!is_ram_frame(frame)) {
@@ -148,12 +159,13 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     const bool holds_vmm = last;
     TableNumber child = find_table(level - 1, frame, child_view, holds_vmm);
     if (child == no_table) {
-        child = make(level - 1, frame, 0, child_view, holds_vmm, is_lower);
+        child = make(level - 1, frame, 0, child_view, holds_vmm, is_lower, purpose);
     }
     if (child == no_table) {
         return absent;
     }
     ++tables[child].parents;
+    tables[child].named_by = {.table = table, .index = index};
     return link_entry(child, guest_entry);
 }
 
@@ -190,12 +202,13 @@ void unlink_entry(std::uint64_t entry) {
     }
 }
 
-void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, View view_below) {
+void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, View view_below,
+                  Purpose purpose) {
     const std::uint64_t old = backend::table_entries(table)[index];
     if ((guest_entry & page_large) != 0 && tables[table].level == 2 && is_made_of(old, guest_entry)) {
         return;
     }
-    const std::uint64_t entry = entry_for(table, index, guest_entry, view_below);
+    const std::uint64_t entry = entry_for(table, index, guest_entry, view_below, purpose);
     if (differ(entry, old)) {
         if (tables[table].level == 1) {
             note_leaf({.table = table, .index = index}, old, entry);

@@ -6,6 +6,8 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
+
 namespace previrt::shadow {
 
 Table* tables;
@@ -103,6 +105,15 @@ void free_buried_tables() {
 
 std::uint32_t free_table_count() {
     return free_count;
+}
+
+std::uint32_t least_free_tables() {
+    constexpr std::uint32_t enough = 64;
+    return std::min(enough, backend::table_count() / 4);
+}
+
+std::uint32_t tables_kept_for_faults() {
+    return least_free_tables() / 2;
 }
 
 void chain_table(TableNumber table) {

@@ -23,11 +23,21 @@ enum class View : std::uint8_t {
     user,   // pages open to user mode
 };
 
+// An entry of a table.
+struct EntryPlace {
+    TableNumber table = no_table;
+    std::uint32_t index = 0;
+
+    bool operator==(const EntryPlace&) const = default;
+};
+using Leaf = EntryPlace; // of a level-1 table
+
 struct Table {
     std::uint64_t guest_frame; // of the guest table; of the first page, in a large page
     std::uint64_t large_entry; // the guest entry of that large page, or 0
     TableNumber next;          // of the same guest frame, or of the free list
     std::uint32_t parents;     // entries that name it; a root has none
+    EntryPlace named_by;       // the last entry that was made to name it, which may name another by now
     TableNumber user_root;     // of a kernel root
     bool in_use;
     std::uint8_t level;
@@ -35,14 +45,6 @@ struct Table {
     bool holds_vmm; // on the way to the last 2 MiB
     bool is_lower;  // in the lower half, which may be filled on demand
     std::uint64_t split[lower_half / 64];
-};
-
-// An entry of a level-1 table.
-struct Leaf {
-    TableNumber table = no_table;
-    std::uint32_t index = 0;
-
-    bool operator==(const Leaf&) const = default;
 };
 
 struct Frame {
@@ -73,6 +75,11 @@ TableNumber allocate_table();
 void bury_table(TableNumber table);
 void free_buried_tables();
 std::uint32_t free_table_count();
+
+// While fewer are free, tables are made on the way to an access alone: all else may come by hidden faults.
+std::uint32_t tables_kept_for_faults();
+// Fewer are not left to begin with what takes tables: see make_room().
+std::uint32_t least_free_tables();
 
 // The tables of a guest frame. The first makes it protected, behind the last it is free again.
 void chain_table(TableNumber table);

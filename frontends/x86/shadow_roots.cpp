@@ -2,6 +2,7 @@
 #include "frontends/x86/shadow_roots.hpp"
 
 #include "frontends/x86/shadow_entries.hpp"
+#include "frontends/x86/shadow_eviction.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt::shadow {
@@ -17,11 +18,12 @@ View view_below(const Table& root, unsigned index) {
 }
 
 TableNumber make_root(std::uint64_t guest_frame) {
+    make_room();
     const bool is_pair = backend::separates_user_mode();
     const TableNumber root = allocate_table();
     const TableNumber user = is_pair ? allocate_table() : no_table;
     if (root == no_table || (is_pair && user == no_table)) {
-        stop_guest("no memory is left for page tables");
+        stop_guest("the pool has no room for the tables of one access");
     }
     for (const TableNumber table : {root, user}) {
         if (table == no_table) {
@@ -52,6 +54,20 @@ TableNumber find_root(std::uint64_t guest_frame) {
     return find_table(root_level, guest_frame, View::kernel, holds_vmm);
 }
 
+// What only the kernel's own root maps is found by looking at the roots of which there are shadows.
+bool may_be_kernels_root(std::uint64_t guest_frame) {
+    const std::optional<std::uint64_t> reserved = unfound_kernel_address();
+    if (!reserved) {
+        return false;
+    }
+    const std::uint64_t slot = guest_table(guest_frame)[table_index(*reserved, root_level)];
+    if ((slot & page_present) == 0 || !is_ram_frame(frame_of(slot))) {
+        return false;
+    }
+    const std::uint64_t entry = guest_table(frame_of(slot))[table_index(*reserved, root_level - 1)];
+    return (entry & page_present) != 0 && (entry & slot & page_user) == 0;
+}
+
 } // namespace
 
 bool is_the_vmms(unsigned root_index) {
@@ -67,7 +83,7 @@ void split_slot(TableNumber root, unsigned index) {
     tables[root].split[index / 64] |= std::uint64_t{1} << (index % 64);
 }
 
-void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry) {
+void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry, Purpose purpose) {
     if (is_the_vmms(index)) {
         return;
     }
@@ -75,9 +91,9 @@ void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entr
     if (index < lower_half && (guest_entry & (page_present | page_user)) == page_present) {
         split_slot(root, index); // user mode sees nothing of it
     }
-    change_entry(root, index, guest_entry, view_below(what, index));
+    change_entry(root, index, guest_entry, view_below(what, index), purpose);
     if (what.user_root != no_table) {
-        change_entry(what.user_root, index, guest_entry, View::user);
+        change_entry(what.user_root, index, guest_entry, View::user, purpose);
     }
 }
 
@@ -126,33 +142,12 @@ void drop_unused_root(std::uint64_t guest_frame) {
 void drop_other_roots() {
     for (TableNumber table = 0; table < backend::table_count(); ++table) {
         const Table& what = tables[table];
-        if (what.in_use && what.level == root_level && what.view == View::kernel && table != current_root) {
+        if (what.in_use && what.level == root_level && what.view == View::kernel && table != current_root &&
+            !may_be_kernels_root(what.guest_frame)) {
             drop_root(table);
         }
     }
     free_buried_tables();
-}
-
-void drop_lower_half() {
-    for (unsigned index = 0; index < lower_half; ++index) {
-        change_root_slot(current_root, index, 0);
-    }
-    kernel_pages_are_lazy = true; // where a kernel lives there
-    free_buried_tables();
-}
-
-void make_room() {
-    constexpr std::uint32_t least_free = 64;
-    if (free_table_count() >= least_free) {
-        return;
-    }
-    free_buried_tables();
-    if (free_table_count() < least_free) {
-        drop_other_roots();
-    }
-    if (free_table_count() < least_free && current_root != no_table) {
-        drop_lower_half();
-    }
 }
 
 } // namespace previrt::shadow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "frontends/x86/shadow_entries.hpp"
 #include "frontends/x86/shadow_pool.hpp"
 
 // Root tables: for each of the guest's a pair, what its kernel sees and what its user mode sees.
@@ -10,7 +11,8 @@ namespace previrt::shadow {
 bool is_the_vmms(unsigned root_index);
 
 TableNumber find_or_make_root(std::uint64_t guest_frame);
-void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry);
+void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry,
+                      Purpose purpose = Purpose::in_advance);
 // From now on the kernel has tables of its own below this slot.
 void split_slot(TableNumber root, unsigned index);
 // Every entry of a table, of a root or not, as the guest has it now.
@@ -21,9 +23,5 @@ void drop_root(TableNumber root);
 void drop_unused_root(std::uint64_t guest_frame);
 // What the kernel's half holds is shared by the roots and stays.
 void drop_other_roots();
-// Of the root in use: its pages come again as hidden faults.
-void drop_lower_half();
-// So that one fault can always be served.
-void make_room();
 
 } // namespace previrt::shadow

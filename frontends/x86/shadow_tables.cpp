@@ -3,6 +3,7 @@
 
 #include "frontends/x86/guest_memory.hpp"
 #include "frontends/x86/shadow_entries.hpp"
+#include "frontends/x86/shadow_eviction.hpp"
 #include "frontends/x86/shadow_pool.hpp"
 #include "frontends/x86/shadow_protection.hpp"
 #include "frontends/x86/shadow_roots.hpp"
@@ -23,6 +24,7 @@ std::uint64_t shadow_memory_bytes(std::uint64_t guest_frames, std::uint32_t tabl
 
 void start_shadow_tables(ShadowMemory memory) {
     start_pool(memory);
+    start_eviction();
 }
 
 void load_shadow_root() {
@@ -106,12 +108,16 @@ bool find_kernel_root(std::uint64_t address, Access access) {
 
 // Brings the shadow's entries on the way to `address` in step with the guest's. False: no table could be
 // made.
-bool follow_path(std::uint64_t address, const PageWalk& walk, bool from_user) {
+bool follow_path(std::uint64_t address, const PageWalk& walk, Access access) {
     const unsigned slot = table_index(address, root_level);
     const TableNumber root = shadow_root_of(address);
     const TableNumber user_root = tables[root].user_root;
-    change_root_slot(root, slot, walk.entry[root_level]);
-    TableNumber table = from_user && user_root != no_table ? user_root : root;
+    const bool is_kernels_alone = !walk.user || (access.write && !access.user && (vcpu.cr0 & cr0_wp) == 0);
+    if (slot < lower_half && is_kernels_alone) {
+        split_slot(root, slot);
+    }
+    change_root_slot(root, slot, walk.entry[root_level], Purpose::access);
+    TableNumber table = access.user && user_root != no_table ? user_root : root;
     unsigned index = slot;
     for (unsigned level = root_level - 1; level >= 1; --level) {
         table = child_of(table, index);
@@ -123,7 +129,7 @@ bool follow_path(std::uint64_t address, const PageWalk& walk, bool from_user) {
             refresh_leaf({.table = table, .index = index});
             return true;
         }
-        change_entry(table, index, walk.entry[level], tables[table].view);
+        change_entry(table, index, walk.entry[level], tables[table].view, Purpose::access);
     }
     return true;
 }
@@ -197,7 +203,7 @@ void shadow_prepare_stack(std::uint64_t stack) {
             break;
         }
         const PageWalk walk = walk_page(address, {.write = true});
-        if (walk.faults || !is_ram_frame(walk.physical >> page_shift) ||
+        if (walk.faults || is_fixed(walk) || !is_ram_frame(walk.physical >> page_shift) ||
             shadow_fault(address, {.write = true}).verdict != FaultVerdict::hidden) {
             break;
         }
@@ -215,6 +221,9 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     if (walk.faults) {
         return {FaultVerdict::guest, walk.error_code};
     }
+    if (is_fixed(walk)) {
+        stop_guest("what the VMM mapped of the kernel is not there, at", address);
+    }
     const unsigned slot = table_index(address, root_level);
     if (is_the_vmms(slot)) {
         stop_guest("the guest uses an address that is not its own:", address);
@@ -230,15 +239,10 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     if (access.write) {
         shadow_before_write(walk.physical);
     }
-    const bool is_kernels_alone = !walk.user || (access.write && !access.user && (vcpu.cr0 & cr0_wp) == 0);
-    if (slot < lower_half && is_kernels_alone) {
-        split_slot(shadow_root_of(address), slot);
-    }
-    if (!follow_path(address, walk, access.user)) {
-        drop_other_roots();
-        drop_lower_half();
-        if (!follow_path(address, walk, access.user)) {
-            stop_guest("no memory is left for page tables");
+    if (!follow_path(address, walk, access)) {
+        drop_all_tables();
+        if (!follow_path(address, walk, access)) {
+            stop_guest("the shadow tables do not follow the guest's at", address);
         }
     }
     backend::flush_entries();

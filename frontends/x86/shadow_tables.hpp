@@ -15,6 +15,9 @@ namespace previrt {
 // dirty bit is clear, so that the first use comes here as a hidden fault, which sets the bit. Linux presets
 // both bits in kernel mappings: those never fault, which is relied on where the hypervisor pushes a
 // trap's frame on the kernel's current stack.
+//
+// The tables are a pool of a fixed size, which holds fewer than a guest may have: what is dropped for want of
+// room comes again by hidden faults.
 
 struct ShadowMemory {
     std::uint8_t* bytes;

@@ -3,7 +3,9 @@
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/guest_tables.hpp"
 
+#include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +15,10 @@ namespace {
 
 constexpr unsigned seeds = 3;
 constexpr unsigned steps = 1000;
+constexpr std::uint32_t enough_tables = 100; // with fewer, some are evicted
 
 void run(RandomGuest::Options options, unsigned first_seed = 1) {
+    std::uint64_t evicted = 0;
     for (unsigned seed = first_seed; seed < first_seed + seeds; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         RandomGuest guest(seed, options);
@@ -34,7 +38,11 @@ void run(RandomGuest::Options options, unsigned first_seed = 1) {
             EXPECT_GT(guest.replacements(), 5U);
             EXPECT_GT(RandomGuest::replacements_ended(), 0U);
         }
+        evicted += counters.tables_evicted;
         guest.end();
+    }
+    if (options.tables < enough_tables) {
+        EXPECT_GT(evicted, 5U);
     }
 }
 
@@ -60,6 +68,80 @@ TEST(Shadow, FramesAreTablesOfEveryLevel) {
 
 TEST(Shadow, SmallPool) {
     run({.tables = 110});
+}
+
+TEST(Shadow, TinyPool) {
+    run({.tables = 40});
+}
+
+TEST(Shadow, TinyPoolWithALargeDirectMap) {
+    run({.tables = 40, .large_direct_map = true, .toggles = true});
+}
+
+TEST(Shadow, TinyPoolOfTablesOfEveryLevel) {
+    run({.tables = 40, .any_level = true});
+}
+
+TEST(Shadow, PagesAreReplacedInATinyPool) {
+    run({.tables = 40, .toggles = true, .replaces_pages = true});
+}
+
+// One root, whose tables are far more than the pool holds.
+TEST(Shadow, OneAddressSpaceTakesItsTurns) {
+    constexpr std::uint32_t pool = 40;
+    constexpr std::uint64_t regions = 400;
+    constexpr std::uint64_t kernel_page = 0xffff900000000000;
+    constexpr std::uint64_t preset = page_present | page_writable | page_user | page_accessed | page_dirty;
+    fake::start(RandomGuest::ram_bytes, pool);
+    vcpu.cr0 = cr0_pe | cr0_pg | cr0_wp;
+    vcpu.cr4 = cr4_pae;
+    vcpu.efer = efer_lme | efer_lma | efer_nxe;
+    const auto entry = [](std::uint64_t frame, std::uint64_t index) -> std::uint64_t& {
+        return guest_entry((frame * page_bytes) + (index * 8));
+    };
+    entry(1, 0) = (2 * page_bytes) | preset;
+    entry(2, 0) = (3 * page_bytes) | preset;
+    const auto leaf = [&](std::uint64_t region) -> std::uint64_t& { return entry(100 + region, region); };
+    for (std::uint64_t region = 0; region < regions; ++region) {
+        entry(3, region) = ((100 + region) * page_bytes) | preset;
+        leaf(region) = ((1000 + region) * page_bytes) | page_present | page_writable | page_user;
+    }
+    entry(1, table_index(kernel_page, 4)) = (4 * page_bytes) | preset;
+    entry(4, 0) = (5 * page_bytes) | preset;
+    entry(5, 0) = (6 * page_bytes) | preset;
+    entry(6, 0) = (7 * page_bytes) | (preset & ~std::uint64_t{page_user});
+    vcpu.cr3 = page_bytes;
+    load_shadow_root();
+    for (unsigned turn = 0; turn < 3; ++turn) {
+        const Access access{.write = turn == 1, .user = true};
+        for (std::uint64_t i = 0; i < regions; ++i) {
+            const std::uint64_t region = i * (turn == 2 ? 77 : 1) % regions;
+            const std::uint64_t address = (region * large_page_bytes) + (region * page_bytes);
+            fake::Translated found = fake::access(address, access);
+            if (found.result == fake::Translation::faulted) {
+                backend::flush_entries();
+                ASSERT_EQ(shadow_fault(address, access).verdict, FaultVerdict::hidden);
+                found = fake::access(address, access);
+            }
+            ASSERT_EQ(found.result, fake::Translation::done) << region;
+            ASSERT_EQ(found.physical, (1000 + region) * page_bytes);
+            ASSERT_EQ((leaf(region) & page_dirty) != 0, turn > 0) << region;
+            ASSERT_EQ(fake::look(kernel_page, {.write = true}).result, fake::Translation::done)
+                << "the kernel's tables are the last to go";
+            fake::check_tables();
+        }
+    }
+    EXPECT_GT(counters.tables_evicted, 500U);
+    // What was evicted is forgotten: no entry outlives the guest's.
+    for (std::uint64_t region = 0; region < regions; ++region) {
+        leaf(region) = 0;
+        shadow_entry_written(((100 + region) * page_bytes) + (region * 8), 0, 1);
+    }
+    shadow_flush();
+    for (std::uint64_t region = 0; region < regions; ++region) {
+        const std::uint64_t address = (region * large_page_bytes) + (region * page_bytes);
+        ASSERT_EQ(fake::access(address, {.user = true}).result, fake::Translation::faulted) << region;
+    }
 }
 
 TEST(Shadow, PagesAreReplaced) {
