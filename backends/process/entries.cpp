@@ -13,6 +13,7 @@
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_calls.hpp"
+#include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"
@@ -159,20 +160,33 @@ bool went_to_alias() {
     stop_guest("the guest's kernel uses memory at an alias of the VMM:", taken.address);
 }
 
+// False: the guest's own tables have to say first what this fault is.
+bool fill(backend::TableNumber root, HostAccess access) {
+    const Filled filled = fill_host(root, taken.address, access);
+    if (filled == Filled::refused) {
+        if (access.fetch) {
+            stop_guest("the guest executes where the host maps nothing (vm.mmap_min_addr), at",
+                       taken.address);
+        }
+        execute_unmapped_access(taken.address);
+    }
+    return filled != Filled::absent;
+}
+
 void take_page_fault() {
     constexpr HostAccess none{};
     HostAccess access = none;
     access.write = (taken.error_code & fault_write) != 0;
     access.fetch = (taken.error_code & fault_fetch) != 0;
     if (went_to_alias() || (access.write && let_kernel_write(taken.address)) ||
-        fill_host(shadow_root_of(taken.address), taken.address, access)) {
+        fill(shadow_root_of(taken.address), access)) {
         return;
     }
     const std::uint64_t rip = vcpu.registers.rip;
     exception_taken(page_fault, taken.error_code, taken.address);
     // Hidden: now the shadow holds it.
     const backend::TableNumber root = shadow_root_of(taken.address);
-    if (!fill_host(root, taken.address, access)) {
+    if (!fill(root, access)) {
         awaited = {.address = taken.address, .rip = rip, .root = root, .access = access};
     }
 }

@@ -9,6 +9,8 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
+
 namespace previrt::process {
 
 namespace {
@@ -42,6 +44,10 @@ std::uint64_t kernel_change_count; // ever; the last ones are kept
 
 constexpr std::uint64_t most_ranges = 50000; // of 65530 that Linux allows by default
 
+// Below, hosts let nobody map anything, each below a limit of its own (vm.mmap_min_addr, 65536 by default).
+constexpr std::uint64_t often_refused_end = 0x10000;
+constexpr std::uint64_t low_addresses_end = kernel_address;
+
 bool is_kernels(std::uint64_t address) {
     return address >= user_end || (address >= modules_address && address < modules_end);
 }
@@ -66,8 +72,7 @@ std::uint64_t address_in_ram(std::uint64_t frame) {
 }
 
 void empty_users_part() {
-    constexpr std::uint64_t first_address = 0x10000;
-    unmap(first_address, kernel_address);
+    unmap(0, kernel_address);
     unmap(image_address + image_room, user_end);
     forget_user_calls(0, user_end);
 }
@@ -77,7 +82,9 @@ void empty_kernels_part() {
     unmap(frame_table_address, arena_address);
 }
 
-bool map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry) {
+enum class Mapped : std::uint8_t { done, failed, refused };
+
+Mapped map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry) {
     // Or the host would fault in turn at the first use. More might be memory that nobody has touched.
     constexpr std::uint64_t most_in_advance = 16 * page_size;
     const std::uint64_t in_advance = bytes <= most_in_advance ? std::uint64_t{map_populate} : 0;
@@ -87,7 +94,12 @@ bool map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry) 
                                                             .fourth = map_shared | map_fixed | in_advance,
                                                             .fifth = memory_descriptor,
                                                             .sixth = machine_frame_in(entry) << page_shift});
-    return got == static_cast<std::int64_t>(address);
+    constexpr std::int64_t not_permitted = -1;
+    constexpr std::int64_t access_denied = -13;
+    if (got == static_cast<std::int64_t>(address)) {
+        return Mapped::done;
+    }
+    return got == not_permitted || got == access_denied ? Mapped::refused : Mapped::failed;
 }
 
 void append(Change* list, unsigned& count, Change change) {
@@ -186,13 +198,35 @@ Run find_run(const Leaf& leaf, std::uint64_t address) {
     };
     const unsigned index = table_index(address, 1);
     Run run{.before = 0, .behind = 0};
-    while (run.before < index && continues(-1 - static_cast<int>(run.before))) {
+    if (address < often_refused_end) {
+        return run;
+    }
+    const std::uint64_t most_before =
+        std::min<std::uint64_t>(index, (address - often_refused_end) >> page_shift);
+    while (run.before < most_before && continues(-1 - static_cast<int>(run.before))) {
         ++run.before;
     }
     while (index + run.behind + 1 < entries_per_table && continues(1 + static_cast<int>(run.behind))) {
         ++run.behind;
     }
     return run;
+}
+
+std::uint64_t start_of(const Run& run, std::uint64_t address) {
+    return (address & ~(page_size - 1)) - (std::uint64_t{run.before} << page_shift);
+}
+
+Mapped map_run(const Leaf& leaf, const Run& run, std::uint64_t address) {
+    std::uint64_t* const first = leaf.place - run.before;
+    const unsigned count = run.before + 1 + run.behind;
+    for (unsigned i = 0; i < count; ++i) {
+        first[i] |= page_accessed;
+    }
+    ++counters.hypercalls[call_map];
+    if (++current_host().mapped_ranges > most_ranges) {
+        return Mapped::failed;
+    }
+    return map_range(start_of(run, address), std::uint64_t{count} << page_shift, leaf.effective(*first));
 }
 
 } // namespace
@@ -221,42 +255,44 @@ void map_copy(std::uint64_t address, std::uint64_t page) {
     map_range(address, page_size, (page - arena_address) | page_present);
 }
 
-bool fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
+Filled fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
     const Leaf leaf = find_leaf(root, address);
     if (leaf.place == nullptr || (*leaf.place & page_present) == 0) {
-        return false;
+        return Filled::absent;
     }
     const std::uint64_t entry = *leaf.place;
     const std::uint64_t rights = leaf.effective(entry);
     if ((access.write && (rights & page_writable) == 0) ||
         (access.fetch && (rights & page_no_execute) != 0)) {
-        return false;
+        return Filled::absent;
     }
     note_use(leaf.table, address);
-    const Run run = find_run(leaf, address);
-    std::uint64_t* const first = leaf.place - run.before;
-    const unsigned count = run.before + 1 + run.behind;
-    for (unsigned i = 0; i < count; ++i) {
-        first[i] |= page_accessed;
+    Run run = find_run(leaf, address);
+    Mapped mapped = map_run(leaf, run, address);
+    if (mapped == Mapped::refused && run.before != 0) { // for its neighbours, perhaps
+        run.before = 0;
+        mapped = map_run(leaf, run, address);
     }
-    const std::uint64_t start = (address & ~(page_size - 1)) - (std::uint64_t{run.before} << page_shift);
-    ++counters.hypercalls[call_map];
-    Host& host = current_host();
-    if (++host.mapped_ranges > most_ranges ||
-        !map_range(start, std::uint64_t{count} << page_shift, leaf.effective(*first))) {
+    if (mapped == Mapped::refused && address < low_addresses_end) {
+        return Filled::refused;
+    }
+    if (mapped != Mapped::done) {
         empty_users_part();
         empty_kernels_part();
-        host.mapped_ranges = 1;
-        if (!map_range(start, std::uint64_t{count} << page_shift, leaf.effective(*first))) {
+        current_host().mapped_ranges = 1;
+        if (map_run(leaf, run, address) != Mapped::done) {
             stop_guest("the host does not map a page of the guest's at", address);
         }
     }
+    const std::uint64_t* const first = leaf.place - run.before;
+    const unsigned count = run.before + 1 + run.behind;
+    const std::uint64_t start = start_of(run, address);
     const bool is_writable = (leaf.effective(*first) & page_writable) != 0;
     if (start < user_end && (is_writable || (leaf.effective(*first) & page_no_execute) == 0)) {
         follow_mapping(root, start, std::uint64_t{count} << page_shift, machine_frame_in(*first),
                        is_writable);
     }
-    return true;
+    return Filled::done;
 }
 
 namespace {
@@ -349,7 +385,7 @@ void forget_everything() {
 void map_kernel(std::uint64_t address, std::uint64_t physical, std::uint64_t bytes) {
     const std::uint64_t entry =
         ((first_guest_frame() + (physical >> page_shift)) << page_shift) | page_present | page_writable;
-    if (bytes > kernel_room || !map_range(address, bytes, entry)) {
+    if (bytes > kernel_room || map_range(address, bytes, entry) != Mapped::done) {
         stop_guest("the kernel's image finds no room at", address);
     }
 }

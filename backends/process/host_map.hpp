@@ -17,9 +17,14 @@ struct HostAccess {
     bool fetch;
 };
 
-// Maps what the shadow tables hold for this address, and what goes on behind and before it likewise. False:
-// they hold nothing that allows the access.
-bool fill_host(backend::TableNumber root, std::uint64_t address, HostAccess access);
+enum class Filled : std::uint8_t {
+    done,
+    absent,  // the shadow tables hold nothing that allows the access
+    refused, // they do, but the host maps nothing at so low an address (vm.mmap_min_addr)
+};
+
+// Maps what the shadow tables hold for this address, and what goes on behind and before it likewise.
+Filled fill_host(backend::TableNumber root, std::uint64_t address, HostAccess access);
 
 // The entry of level 1 that this address has, with the rights of those above it; 0: none.
 std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);

@@ -52,21 +52,33 @@ void execute_annotated_access(const Instruction& instruction) {
     }
 }
 
-void execute_device_access(std::uint64_t address, bool is_write) {
+namespace {
+
+void execute_access(std::uint64_t address, std::string_view not_modelled) {
     std::uint8_t code[longest_instruction];
     const std::size_t got = peek_guest(vcpu.registers.rip, code, sizeof(code),
                                        vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor);
     const std::optional<MemoryInstruction> instruction =
         is_64_bit_code() ? decode_memory_instruction(vcpu.registers.rip, {code, got}) : std::nullopt;
     if (!instruction) {
-        stop_guest("an access outside RAM by an instruction that is not modelled, at", address,
-                   HexBytes({code, got}).text());
+        stop_guest(not_modelled, address, HexBytes({code, got}).text());
     }
+    execute_memory_instruction(*instruction);
+}
+
+} // namespace
+
+void execute_device_access(std::uint64_t address, bool is_write) {
     if (vcpu.cpl == 0) {
         const SiteKind kind = is_write ? SiteKind::mmio_write : SiteKind::mmio_read;
         ++counters.trapped_sites[static_cast<std::uint8_t>(kind)];
     }
-    execute_memory_instruction(*instruction);
+    execute_access(address, "an access outside RAM by an instruction that is not modelled, at");
+}
+
+void execute_unmapped_access(std::uint64_t address) {
+    execute_access(address,
+                   "an access to what the host does not map by an instruction that is not modelled, at");
 }
 
 } // namespace previrt

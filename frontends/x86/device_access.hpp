@@ -13,5 +13,7 @@ void execute_annotated_access(const Instruction& instruction);
 // The instruction at RIP faulted at `address`, which is a device's: it is done, or raises an exception. One
 // that is not modelled stops the guest.
 void execute_device_access(std::uint64_t address, bool is_write);
+// Likewise, and it is RAM that the back-end cannot have there.
+void execute_unmapped_access(std::uint64_t address);
 
 } // namespace previrt

@@ -162,4 +162,19 @@ CASE sparse_memory(void) {
     check_equal("bytes lost", different, 0);
 }
 
+static __attribute__((unused)) volatile uintptr_t first_page = 0x100;
+
+CASE executes_low_memory(void) {
+    load_page_tables();
+    write_byte(first_page, 0xc3);
+    execute(first_page);
+    print("FAIL: it went through\n");
+}
+
+CASE calculates_in_low_memory(void) {
+    load_page_tables();
+    asm volatile("shlq $3, (%[where])" : : [where] "r"(first_page) : "memory", "cc");
+    print("FAIL: it went through\n");
+}
+
 DEFINE_GUEST

@@ -20,18 +20,17 @@ macro(in_process file statuses pattern)
   endforeach()
 endmacro()
 
-set(no_page "${stopped}the host does not map a page of the guest's at")
 set(triple_fault "${stopped}a triple fault")
 set(refused_by_host "^previrt: the host ended the guest: signal Bad system call")
 set(lost "^previrt: the host ended the guest: signal Segmentation fault")
 
 as_on_xen(1 "${stopped}CR3 points outside RAM" cr3_far_outside cr3_just_outside)
 as_on_xen(0 "^ok: CR3 wider than an address: #GP at it" cr3_reserved_bits)
-as_on_xen(1 "${stopped}(a triple fault|the host does not map a page)" cr3_of_zeros cr3_of_garbage cr3_of_itself)
+as_on_xen(1 "${stopped}(a triple fault|an access to what the host does not map)" cr3_of_zeros cr3_of_garbage cr3_of_itself)
 as_on_xen(1 "${stopped}an access outside RAM" page_far_outside page_just_outside large_page_outside plain_stores
   string_port_without_end)
 as_on_xen(1 "${stopped}a page table lies outside RAM" table_outside directory_outside)
-as_on_xen(1 "${no_page} 0x28" every_frame) # where a host maps nothing
+as_on_xen(0 "^ok: pages that are not the one of their number" every_frame)
 as_on_xen(0 "^ok: faults" tables_without_end)
 as_on_xen(0 "^ok: bytes lost" sparse_memory)
 
@@ -69,6 +68,12 @@ in_process(vmm_memory 1 "${stopped}the VMM was called from where no site is" ker
 in_process(stack "${any}" "${begun}" stack_in_hypervisor_exception stack_in_hypervisor_site stack_in_vmm_exception
   stack_in_vmm_site stack_in_map_exception)
 in_process(returns "${any}" "${begun}" iret_into_vmm)
+
+# Where a host maps nothing.
+in_process(page_tables 1 "${stopped}the guest executes where the host maps nothing .vm.mmap_min_addr., at 0x100$"
+  executes_low_memory)
+in_process(page_tables 1 "${stopped}an access to what the host does not map by an instruction that is not modelled, at 0x100"
+  calculates_in_low_memory)
 
 in_process(process_calls 1 "${refused_by_host}" call_open call_socket call_execve call_fork call_thread
   call_namespace call_kill call_kill_keeper call_ptrace call_new_memory call_memory_of_event call_growing_memory
