@@ -45,10 +45,13 @@ void install(const std::string& directory) {
     }
 }
 
-void write_bundle(const std::string& directory, const std::string& program, const Settings& environment) {
-    fs::remove_all(directory);
-    fs::create_directories(directory + "/root");
-    fs::copy_file(program, directory + "/root/program");
+struct GvisorRoot {
+    std::string path;
+    std::string program; // in it
+    bool is_written;     // to memory
+};
+
+void write_bundle(const std::string& directory, const GvisorRoot& root, const Settings& environment) {
     nlohmann::json variables = nlohmann::json::array();
     for (const auto& [name, value] : environment) {
         variables.push_back(name + "=" + value);
@@ -63,8 +66,8 @@ void write_bundle(const std::string& directory, const std::string& program, cons
     const nlohmann::json configuration = {
         {"ociVersion", "1.0.0"},
         {"process",
-         {{"user", {{"uid", 0}, {"gid", 0}}}, {"args", {"/program"}}, {"env", variables}, {"cwd", "/"}}},
-        {"root", {{"path", "root"}, {"readonly", true}}},
+         {{"user", {{"uid", 0}, {"gid", 0}}}, {"args", {root.program}}, {"env", variables}, {"cwd", "/"}}},
+        {"root", {{"path", root.path}, {"readonly", !root.is_written}}},
         {"mounts", mounts},
         {"linux", {{"namespaces", namespaces}}},
     };
@@ -77,20 +80,43 @@ std::string find_gvisor() {
     return cached_directory("gvisor", version, install) + "/runsc";
 }
 
-Program gvisor(const std::string& runsc, const std::string& program, const Settings& environment,
-               const std::string& directory) {
-    const std::string bundle = directory + "/gvisor";
-    write_bundle(bundle, program, environment);
+namespace {
+
+Program run_bundle(const std::string& runsc, const std::string& bundle, bool is_written) {
     Program run{.arguments = {runsc, "--root=" + bundle + "/state", "--platform=systrap", "--network=none",
                               // One that sandboxes share would stay mounted.
                               "--gofer-network-namespace=new", "--ignore-cgroups"},
                 .directory = {},
                 .environment = {}};
+    if (is_written) {
+        run.arguments.emplace_back("--overlay2=root:memory");
+    }
     if (geteuid() != 0) {
         run.arguments.emplace_back("--rootless");
     }
     run.arguments.insert(run.arguments.end(), {"run", "--bundle", bundle, "operations"});
     return run;
+}
+
+} // namespace
+
+Program gvisor(const std::string& runsc, const std::string& program, const Settings& environment,
+               const std::string& directory) {
+    const std::string bundle = directory + "/gvisor";
+    fs::remove_all(bundle);
+    fs::create_directories(bundle + "/root");
+    fs::copy_file(program, bundle + "/root/program");
+    write_bundle(bundle, {.path = "root", .program = "/program", .is_written = false}, environment);
+    return run_bundle(runsc, bundle, false);
+}
+
+Program gvisor_tree(const std::string& runsc, const std::string& root, const std::string& program,
+                    const Settings& environment, const std::string& directory) {
+    const std::string bundle = directory + "/gvisor";
+    fs::remove_all(bundle);
+    fs::create_directories(bundle);
+    write_bundle(bundle, {.path = root, .program = program, .is_written = true}, environment);
+    return run_bundle(runsc, bundle, true);
 }
 
 } // namespace previrt

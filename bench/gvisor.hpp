@@ -15,4 +15,8 @@ std::string find_gvisor();
 Program gvisor(const std::string& runsc, const std::string& program, const Settings& environment,
                const std::string& directory);
 
+// The same with a tree of the caller's as its root, which stays as it is; `program` is a path in it.
+Program gvisor_tree(const std::string& runsc, const std::string& root, const std::string& program,
+                    const Settings& environment, const std::string& directory);
+
 } // namespace previrt

@@ -14,6 +14,7 @@ std::string find_user_mode_linux();
 // Boots `initrd`, with `words` on the command line; the console is standard output. What it leaves behind
 // goes to `directory`.
 Program user_mode_linux(const std::string& linux, const std::string& initrd,
-                        const std::vector<std::string>& words, const std::string& directory);
+                        const std::vector<std::string>& words, const std::string& directory,
+                        const std::string& memory = "256M");
 
 } // namespace previrt

@@ -7,6 +7,7 @@
 #include "bench/linux_process.hpp"
 #include "bench/linux_xen.hpp"
 #include "bench/network_bench.hpp"
+#include "bench/programs_bench.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/audit/sites.hpp"
 #include "toolchain/doctor/doctor.hpp"
@@ -324,6 +325,29 @@ void add_bench_net(CLI::App& bench, Action& action) {
     });
 }
 
+void add_bench_programs(CLI::App& bench, Action& action) {
+    auto* const command =
+        bench.add_subcommand("programs", "What Debian's programs take from start to end: time, as root, and "
+                                         "that of a chroot, User Mode Linux and gVisor");
+    const auto options = std::make_shared<ProgramsBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command
+        ->add_option("--columns", options->columns,
+                     "Only these, by the names they have in the table, with commas between (all)")
+        ->delimiter(',');
+    command->add_option("--programs", options->programs, "Only these, with commas between (all)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(measured_programs()));
+    command->add_option("--runs", options->runs, "How often each place is started and measured (1)")
+        ->check(CLI::Range(1, 1000));
+    command->callback([&action, options] {
+        action = [options] {
+            bench_programs(*options);
+            return 0;
+        };
+    });
+}
+
 void add_bench(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand("bench", "Measure beside the peers");
     command->require_subcommand(1);
@@ -347,6 +371,7 @@ void add_bench(CLI::App& app, Action& action) {
         bench_linux_process);
     add_bench_idle(*command, action);
     add_bench_net(*command, action);
+    add_bench_programs(*command, action);
 }
 
 void add_doctor(CLI::App& app, Action& action) {

@@ -5,6 +5,7 @@
 #include "bench/place_bench.hpp"
 #include "bench/process_table.hpp"
 #include "bench/processor_meter.hpp"
+#include "bench/program_times.hpp"
 #include "bench/spread.hpp"
 #include "bench/timed_program.hpp"
 #include "toolchain/image/file.hpp"
@@ -146,6 +147,48 @@ TEST(Gvisor, LeavesNothingOfTheRunBefore) {
     gvisor("/cache/runsc", "/bin/false", {}, directory.path());
     EXPECT_FALSE(std::filesystem::exists(directory.path() + "/gvisor/left"));
     EXPECT_EQ(read_file(directory.path() + "/gvisor/root/program"), read_file("/bin/false"));
+}
+
+TEST(Gvisor, WritesToATreeInMemoryAlone) {
+    const TemporaryDirectory directory;
+    const Program run = gvisor_tree("/cache/runsc", "/tree", "/init", {}, directory.path());
+    EXPECT_NE(std::ranges::find(run.arguments, "--overlay2=root:memory"), run.arguments.end());
+    const auto configuration = nlohmann::json::parse(read_text(directory.path() + "/gvisor/config.json"));
+    EXPECT_EQ(configuration["process"]["args"], nlohmann::json::array({"/init"}));
+    EXPECT_EQ(configuration["root"]["path"], "/tree");
+    EXPECT_EQ(configuration["root"]["readonly"], false);
+}
+
+std::string why_no_times(const ProgramTimesReader& reader, const std::vector<std::string>& names) {
+    try {
+        static_cast<void>(reader.require(names, "the last line"));
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(ProgramTimes, AreBetweenTheLinesOfAProgram) {
+    ProgramTimesReader reader;
+    reader.read_line("Linux boots", 1s);
+    reader.read_line("program begins git", 2s);
+    reader.read_line("program ended sqlite 0", 3s);
+    reader.read_line("program ended git 0", 5s);
+    reader.read_line("program ended git 0", 6s);
+    const std::vector<ProgramTime>& times = reader.require({"git"}, "");
+    ASSERT_EQ(times.size(), 1U);
+    EXPECT_EQ(times[0].name, "git");
+    EXPECT_EQ(times[0].took, 3s);
+}
+
+TEST(ProgramTimes, NoneOfAProgramThatFailsOrDoesNotEnd) {
+    ProgramTimesReader reader;
+    reader.read_line("program begins git", 1s);
+    reader.read_line("program ended git 7", 2s);
+    reader.read_line("program begins redis", 3s);
+    EXPECT_EQ(why_no_times(reader, {"git"}), "git failed with status 7; the last lines:\nthe last line");
+    EXPECT_EQ(why_no_times(reader, {"redis"}),
+              "redis did not come to an end; the last lines:\nthe last line");
 }
 
 TEST(IdleGuest, IsUpOnceItSaysSoAndEndsWithIt) {
