@@ -63,7 +63,9 @@ std::size_t trampolines_used;
 
 // mov from abs32 to a register, 4 or 8 bytes wide: what the instruction would have read. RAX..R15.
 bool emit_load(Emitter& emit, const void* from, unsigned destination, bool wide) {
-    const std::size_t length = wide || destination >= 8 ? 8 : 7;
+    // Where there is room, a REX prefix that says nothing, rather than a NOP behind: that would be a step of
+    // its own.
+    const std::size_t length = wide || destination >= 8 || emit.left() >= 8 ? 8 : 7;
     if (emit.left() < length) {
         return false;
     }

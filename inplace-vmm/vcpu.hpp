@@ -31,6 +31,8 @@ enum RFlags : std::uint64_t {
     flag_identification = 1U << 21U,
 };
 
+constexpr std::uint64_t debug_single_step = 1U << 14U; // DR6.BS
+
 // What the guest may set by popf and iret and what the processor takes as it is.
 constexpr std::uint64_t arithmetic_flags = 0x08d5 | flag_direction;
 constexpr std::uint64_t native_flags = arithmetic_flags | flag_trap | flag_resume | flag_identification;

@@ -110,13 +110,17 @@ static_assert(sizeof(Task) == 104);
 
 namespace {
 
+// User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
+// cells of both may have changed.
 void enter() {
-    vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
-    vcpu.events_held = false;
     if (vcpu.cpl == 3) {
+        vcpu.gs_exchanged = 0xff;
         enter_kernel_bases();
         vcpu.registers.rip = address_seen(vcpu.registers.rip);
+    } else {
+        vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
     }
+    vcpu.events_held = false;
 }
 
 // With --isolate `syscall` leads to a page of ours that user mode executes. What comes before its one
@@ -149,6 +153,13 @@ void enter_from_frame() {
             vcpu.cs = code;
         }
         vcpu.ss = static_cast<std::uint16_t>(trap_ss);
+        take_user_flags();
+    }
+}
+
+void enter_from_site() {
+    enter();
+    if (vcpu.cpl == 3) {
         take_user_flags();
     }
 }
@@ -205,6 +216,13 @@ bool is_our_own(std::uint64_t address) {
                                       is_between(address, shared_start, shared_end));
 }
 
+// By a rewritten site that user mode may execute: with --isolate it may not execute what that leads to.
+bool is_at_site_code_of_kernel(std::uint8_t vector) {
+    const std::uint64_t here = vcpu.registers.rip;
+    return vcpu.cpl == 3 && (vector == debug_exception || (vector == page_fault && fault_address == here)) &&
+           is_site_code(here);
+}
+
 // Of a site that is a jump now.
 bool is_behind_user_call() {
     return runs_long_user_code() && address_executed(vcpu.registers.rip) != vcpu.registers.rip;
@@ -248,13 +266,13 @@ bool take_system_call_32(std::uint8_t vector) {
 extern "C" {
 
 void site_call_entered() {
-    enter();
+    enter_from_site();
     site_called(vcpu.registers.rip);
     leave();
 }
 
 void site_jump_entered() {
-    enter();
+    enter_from_site();
     site_jumped(jumping_site());
     leave();
 }
@@ -265,6 +283,12 @@ void exception_entered() {
         is_between(vcpu.registers.rip, image_start, image_end)) {
         enter_from_frame();
         finish_step();
+        leave();
+        return;
+    }
+    if (is_at_site_code_of_kernel(vector)) {
+        enter_from_frame();
+        execute_site_for_user(vector == debug_exception);
         leave();
         return;
     }
@@ -285,9 +309,7 @@ void exception_entered() {
 
 void event_entered() {
     enter_from_frame();
-    if (vcpu.cpl == 0) {
-        leave_site_code();
-    }
+    leave_site_code();
     event_taken();
     leave();
 }

@@ -41,6 +41,7 @@
 
 	.macro note_system_return
 	movb $3, VCPU(CPL)
+	movb $1, VCPU(INTERRUPT_FLAG)
 	movq $0, VCPU(SYSTEM_FLAGS)
 	movq $SELECTOR_CODE, VCPU(CS)
 	movq $SELECTOR_STACK, VCPU(SS)

@@ -3,7 +3,9 @@
 
 #include "backends/native/trampolines.hpp"
 #include "frontends/x86/entries.hpp"
+#include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/page_walk.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -17,6 +19,8 @@ extern const std::uint64_t sti_region[2]; // behind the store that enables, up t
 void site_jump();
 void site_jump_masked();
 void system_return_jump();
+extern std::uint8_t guest_text_start[];
+extern std::uint8_t guest_text_end[];
 }
 
 namespace {
@@ -58,6 +62,12 @@ std::uint64_t jumping_site() {
     return trampoline_sites[jump_number % trampoline_count];
 }
 
+bool is_site_code(std::uint64_t address) {
+    return (address >= reinterpret_cast<std::uint64_t>(guest_text_start) &&
+            address < reinterpret_cast<std::uint64_t>(guest_text_end)) ||
+           site_of_trampoline(address) != 0;
+}
+
 void finish_step() {
     vcpu.step_after_site = true;
     vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
@@ -67,6 +77,45 @@ void finish_step() {
     } else {
         site_called(pop_word());
     }
+}
+
+namespace {
+
+// With the call taken back.
+std::uint64_t take_leading_site() {
+    const std::uint64_t jumping = site_of_trampoline(vcpu.registers.rip);
+    if (jumping != 0) {
+        return jumping;
+    }
+    std::uint64_t& stack = vcpu.registers.general[rsp];
+    std::uint64_t next = 0;
+    if (peek_guest(stack, reinterpret_cast<std::uint8_t*>(&next), sizeof(next), Privilege::user) !=
+        sizeof(next)) {
+        return 0;
+    }
+    for (const std::size_t bytes : {call_bytes, absolute_call_bytes}) {
+        if (find_site(next - bytes) != nullptr) {
+            stack += sizeof(next);
+            return next - bytes;
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
+void execute_site_for_user(bool is_step) {
+    const std::uint64_t here = vcpu.registers.rip;
+    const std::uint64_t site = take_leading_site();
+    if (site == 0 || walk_page(site, {.user = true, .fetch = true}).faults) {
+        raise_page_fault(here, fault_user | fault_fetch);
+        return;
+    }
+    if (is_step) {
+        vcpu.step_after_site = true;
+        vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    }
+    site_jumped(site);
 }
 
 void leave_site_code() {

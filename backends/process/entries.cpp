@@ -87,13 +87,17 @@ Awaited awaited;
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 
+// User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
+// cells of both may have changed.
 void enter() {
-    vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
-    vcpu.events_held = false;
     if (vcpu.cpl == 3) {
+        vcpu.gs_exchanged = 0xff;
         enter_kernel_bases();
         vcpu.registers.rip = address_seen(vcpu.registers.rip);
+    } else {
+        vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
     }
+    vcpu.events_held = false;
 }
 
 void enter_from_frame() {
@@ -105,6 +109,13 @@ void enter_from_frame() {
         if (taken.ss != selector_user_data) { // the host leaves it so, and we go on without loading one
             asm volatile("mov %0, %%ss" : : "r"(std::uint32_t{selector_user_data}));
         }
+    }
+}
+
+void enter_from_site() {
+    enter();
+    if (vcpu.cpl == 3) {
+        take_user_flags();
     }
 }
 
@@ -215,9 +226,12 @@ void take_system_call_from_nowhere() {
 }
 
 void take_exception() {
-    if (taken.vector == debug_exception && vcpu.cpl == 0 && vcpu.registers.rip >= image_address &&
-        vcpu.registers.rip < image_address + image_room) {
+    const std::uint64_t here = vcpu.registers.rip;
+    if (taken.vector == debug_exception && vcpu.cpl == 0 && here >= image_address &&
+        here < image_address + image_room) {
         finish_step();
+    } else if (taken.vector == debug_exception && vcpu.cpl == 3 && is_site_code(here)) {
+        execute_site_for_user(true);
     } else if (taken.vector == page_fault) {
         take_page_fault();
     } else if (vcpu.cpl == 3 && (taken.vector == invalid_opcode || taken.vector == general_protection) &&
@@ -266,9 +280,7 @@ void signal_taken() {
     if (vcpu.cpl == 3 && is_system_call_from_nowhere()) {
         take_system_call_from_nowhere();
     } else if (is_event) {
-        if (vcpu.cpl == 0) {
-            leave_site_code();
-        }
+        leave_site_code();
         event_taken();
     } else if (taken.signal != signal_system_call) {
         take_exception();
@@ -288,13 +300,13 @@ void vmm_faulted(std::uint64_t signal, const Frame* frame) {
 }
 
 void site_call_entered() {
-    enter();
+    enter_from_site();
     site_called(vcpu.registers.rip);
     leave();
 }
 
 void site_jump_entered() {
-    enter();
+    enter_from_site();
     site_jumped(jumping_site());
     leave();
 }

@@ -95,6 +95,11 @@ std::uint8_t site_jump_entered() {
 
 std::uint8_t exception_entered() {
     const auto vector = static_cast<std::uint8_t>(trap_vector);
+    if (vcpu.cpl == 3 && is_site_code(vcpu.registers.rip)) {
+        enter_from_frame();
+        execute_site_for_user(vector == debug_exception);
+        return leave();
+    }
     if (vcpu.cpl == 0 && is_in_image(vcpu.registers.rip)) {
         enter_from_frame();
         if (vector == debug_exception) {

@@ -27,7 +27,6 @@ namespace previrt {
 
 namespace {
 
-constexpr std::uint64_t single_step = 1U << 14U; // DR6.BS
 constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
 // Where an interrupt is delivered, if one is.
@@ -62,9 +61,8 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
         vcpu.registers.rflags |= flag_trap; // pushf stores it, popf may clear it
     }
     execute_site(*instruction);
-    if (steps && !exception_is_raised()) {
-        vcpu.debug[6] |= single_step;
-        raise_exception(debug_exception);
+    if (steps && !exception_is_raised() && site.kind() != SiteKind::sysret) { // there the new TF decides
+        raise_single_step();
     }
 }
 
@@ -80,6 +78,20 @@ void stop_if_endless(std::uint64_t address) {
     if (repeated > most_repeated) {
         stop_guest("one instruction faults without end, at the address", address);
     }
+}
+
+// Where user mode has the pages of a kernel's text, but none of the VMM's, a rewritten site faults at the
+// VMM's address in it. Its instruction is done as user mode's.
+bool execute_rewritten_for_user() {
+    const std::uint64_t address = vcpu.registers.rip;
+    const KnownSite* const site = find_site(guest_link_address(address));
+    if (site == nullptr || treat_site(*site).way == Way::native) {
+        return false;
+    }
+    vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    execute_known(*site, address);
+    return true;
 }
 
 void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
@@ -98,7 +110,7 @@ void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
         execute_device_access(address, access.write);
         return;
     }
-    if (!access.user && alias_is_wanted(address)) {
+    if (access.user ? execute_rewritten_for_user() : alias_is_wanted(address)) {
         return;
     }
     ++counters.true_faults;
@@ -199,10 +211,10 @@ void debug_exception_taken() {
         vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
         vcpu.interrupt_shadow = false;
         if ((vcpu.debug[6] & 0xfU) == 0) {
-            vcpu.debug[6] &= ~single_step;
+            vcpu.debug[6] &= ~debug_single_step;
             return;
         }
-        vcpu.debug[6] &= ~single_step;
+        vcpu.debug[6] &= ~debug_single_step;
     }
     raise_exception(debug_exception);
 }

@@ -151,6 +151,11 @@ void raise_page_fault(std::uint64_t address, std::uint32_t error_code) {
     raise_exception(page_fault, error_code);
 }
 
+void raise_single_step() {
+    vcpu.debug[6] |= debug_single_step;
+    raise_exception(debug_exception);
+}
+
 bool exception_is_raised() {
     return pending.raised;
 }

@@ -10,6 +10,8 @@ namespace previrt {
 // exceptions and page faults to a double fault, that to a shutdown).
 void raise_exception(std::uint8_t vector, std::uint32_t error_code = 0);
 void raise_page_fault(std::uint64_t address, std::uint32_t error_code);
+// A trap: RIP is behind what was stepped.
+void raise_single_step();
 [[nodiscard]] bool exception_is_raised();
 
 // Delivers what was raised.

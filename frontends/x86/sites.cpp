@@ -318,6 +318,8 @@ void execute_site(const Instruction& instruction) {
     }
     if (exception_is_raised()) {
         vcpu.registers.rip = instruction.address;
+    } else if (instruction.kind == SiteKind::sysret && (vcpu.registers.rflags & flag_trap) != 0) {
+        raise_single_step(); // so that a step of user mode is a whole system call
     }
 }
 

@@ -201,6 +201,9 @@ void enter_system_call(std::uint64_t next, bool compatibility_mode) {
     set_privilege(0);
     vcpu.cs = base & 0xfffcU;
     vcpu.ss = static_cast<std::uint16_t>((base + 8) & 0xfffcU);
+    if ((vcpu.registers.rflags & flag_trap) != 0) {
+        raise_single_step();
+    }
 }
 
 } // namespace previrt

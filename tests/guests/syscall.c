@@ -3,7 +3,7 @@
  * SYSCALL and SYSRET, once EFER.SCE is set; #UD before. SYSCALL puts the next address into RCX and RFLAGS
  * into R11, clears in RFLAGS what SFMASK has set, takes CS and SS from STAR and RIP from LSTAR, and leaves
  * RSP alone. SYSRET is the way back, to 64-bit or 32-bit code. A user's TF that SFMASK clears does not trap
- * in the kernel.
+ * in the kernel. Where TF is set behind either, #DB comes before the next instruction.
  *
  * Left out: RF, SYSCALL from 32-bit code (vendors differ), and SYSRET to a non-canonical address (vendors
  * differ).
@@ -181,6 +181,46 @@ static void check_sysret(void) {
     check_equal("EAX", exception.frame.rax, 9);
 }
 
+static uint64_t trap_rip, trap_cs, trap_status;
+static unsigned traps;
+
+static void note_trap(struct frame* frame) {
+    ++traps;
+    trap_rip = frame->rip;
+    trap_cs = frame->cs;
+    trap_status = read_dr6();
+    frame->rflags &= ~(uint64_t)flag_trap;
+    write_dr6(0);
+}
+
+static void check_trap(const char* what, const char* wanted_rip, uint64_t wanted_cs) {
+    enum { single_step = 1 << 14 };
+    check(what, traps == 1 && trap_rip == (uintptr_t)wanted_rip && trap_cs == wanted_cs &&
+                    (trap_status & single_step) != 0);
+    traps = 0;
+}
+
+static void check_traps(void) {
+    const uint64_t flags = flag_always_one | flag_interrupt | flag_trap;
+    write_msr(msr_lstar, (uintptr_t)syscall_entry);
+    write_dr6(0);
+    handlers[vector_debug] = note_trap;
+    run_by_sysret(user_syscall, 0, flags, false);
+    check_trap("sysret sets TF: #DB before the user's instruction", (const char*)user_address(user_syscall),
+               user_code);
+    run_by_sysret(user_32, 0, flags, true);
+    check_trap("sysret to 32-bit code sets TF: likewise", (const char*)user_address(user_32), user_code32);
+    write_msr(msr_sfmask, masked_flags & ~(uint64_t)flag_trap);
+    struct user_start start = start_of(user_syscall, 0);
+    start.rflags |= flag_trap;
+    run_user_from(&start);
+    check_trap("syscall keeps TF: #DB before the kernel's instruction", syscall_entry, kernel_code);
+    run_by_sysret(user_syscall, 0, flags & ~(uint64_t)flag_trap, false);
+    check_equal("without TF: traps", traps, 0);
+    write_msr(msr_sfmask, masked_flags);
+    handlers[vector_debug] = 0;
+}
+
 void guest(void) {
     load_descriptor_tables();
     prepare_user();
@@ -189,4 +229,5 @@ void guest(void) {
     check_syscall();
     check_nested_task();
     check_sysret();
+    check_traps();
 }
