@@ -100,6 +100,8 @@ void set_task_switched(bool set);
 void set_extensions(std::uint64_t cr4);
 void write_debug_register(unsigned number, std::uint64_t value);
 std::uint64_t read_debug_register(unsigned number);
+// Whether the processor looks at the breakpoints in them.
+bool compares_debug_registers();
 void write_xcr0(std::uint64_t value);
 
 // ---- time and events

@@ -170,7 +170,7 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
 }
 
 // Other selectors than there are now, a step, and an address that a jump would fault at. What popf does not
-// load is RF, which matters to breakpoints alone: there are none here.
+// load is RF, which matters to breakpoints alone: with one, there is a step.
 bool needs_iret() {
     return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
            (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);

@@ -20,6 +20,10 @@ std::uint64_t read_debug_register(unsigned number) {
     return debug_registers[number & 7U] | (number == 6 ? single_step : 0);
 }
 
+bool compares_debug_registers() {
+    return false;
+}
+
 // The host has enabled what its processor has; user mode and the kernel see that by themselves.
 void write_xcr0(std::uint64_t /*value*/) {}
 

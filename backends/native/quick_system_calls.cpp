@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/native/quick_system_calls.hpp"
 
+#include "frontends/x86/breakpoints.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
@@ -10,7 +11,8 @@ bool system_calls_may_be_quick() {
     constexpr std::uint64_t cleared =
         (native_flags & ~flag_resume) | flag_interrupt | flag_iopl | native_user_flags;
     return (vcpu.efer & efer_sce) != 0 && vcpu.star >> 32U == selectors &&
-           (vcpu.syscall_mask & cleared) == cleared && !vcpu.descriptors_may_differ;
+           (vcpu.syscall_mask & cleared) == cleared && !vcpu.descriptors_may_differ &&
+           !breakpoints_are_enabled();
 }
 
 } // namespace previrt

@@ -145,6 +145,10 @@ void write_debug_register(unsigned number, std::uint64_t value) {
     }
 }
 
+bool compares_debug_registers() {
+    return true;
+}
+
 std::uint64_t read_debug_register(unsigned number) {
     return static_cast<std::uint64_t>(hypercall(__HYPERVISOR_get_debugreg, number));
 }

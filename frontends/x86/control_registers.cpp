@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/control_registers.hpp"
 
+#include "frontends/x86/breakpoints.hpp"
 #include "frontends/x86/cpuid.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/page_entry.hpp"
@@ -115,6 +116,7 @@ void write_debug_register(unsigned number, std::uint64_t value) {
     }
     vcpu.debug[number] = number == 7 ? (value & 0xffff27ffU) | dr7_one : value;
     backend::write_debug_register(number, vcpu.debug[number]);
+    note_breakpoints();
 }
 
 void write_extended_control(std::uint32_t number, std::uint64_t value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/entries.hpp"
 
+#include "frontends/x86/breakpoints.hpp"
 #include "frontends/x86/descriptors.hpp"
 #include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
@@ -204,6 +205,9 @@ std::uint64_t software_interrupt_before(std::uint64_t next, std::uint8_t vector)
 }
 
 void debug_exception_taken() {
+    if (vcpu.cpl == 3 && finish_watched_step()) {
+        return;
+    }
     vcpu.debug[6] |= backend::read_debug_register(6) & 0xe00fU;
     backend::write_debug_register(6, dr6_reset); // the processor only ever adds to it
     if (vcpu.stepping) {
@@ -266,6 +270,9 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
     record_event(Event::trap, vcpu.registers.rip, (std::uint64_t{vector} << 32U) | error_code);
     vcpu.instruction = vcpu.registers.rip;
     delivery_point = &counters.delivered_at_site;
+    if (vector != debug_exception) {
+        end_step();
+    }
     switch (vector) {
     case page_fault:
         page_fault_taken(fault_address, error_code);
@@ -300,6 +307,7 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
 }
 
 void system_call_taken(bool compatibility_mode) {
+    end_step();
     record_event(Event::syscall, vcpu.registers.rip, vcpu.registers.general[rax]);
     enter_system_call(vcpu.registers.rip, compatibility_mode);
 }
@@ -332,6 +340,7 @@ bool hold_for_shadow() {
 } // namespace
 
 void prepare_return() {
+    end_step();
     vcpu.events_held = false;
     for (;;) {
         if (exception_is_raised()) {
@@ -357,7 +366,11 @@ void prepare_return() {
     if (!vcpu.interrupt_flag && pc.interrupt_requested()) {
         backend::request_attention();
     }
+    if (vcpu.cpl == 3 && stop_at_breakpoint()) {
+        deliver_raised();
+    }
     if (vcpu.cpl == 3) {
+        prepare_step();
         ++counters.user_returns;
         record_event(Event::user_return, vcpu.registers.rip, guest_flags());
         backend::flush_entries();

@@ -19,6 +19,7 @@ void timers(void);
 void files(void);
 void single_steps(void);
 void modes(void);
+void watchpoints(void);
 
 /* Names what does not hold and ends the process. */
 #define require(condition) \

@@ -20,6 +20,7 @@ static const struct facility {
 	{ "files", files },
 	{ "single steps", single_steps },
 	{ "modes", modes },
+	{ "watchpoints", watchpoints },
 };
 
 enum { longest_seconds = 60 };

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/vcpu.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace previrt {
+
+// What one instruction reads and writes in memory.
+struct MemoryAccess {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    bool reads;
+    bool writes;
+};
+
+struct MemoryAccesses {
+    static constexpr unsigned most = 2;
+    MemoryAccess found[most];
+    unsigned count;
+
+    [[nodiscard]] std::span<const MemoryAccess> all() const { return {found, count}; }
+};
+
+// Of an instruction of 64-bit code that has been executed: its bytes, the registers before it, and RIP behind
+// it. What is not known, such as EVEX, has no accesses.
+MemoryAccesses memory_accesses(std::span<const std::uint8_t> code, const Registers& before,
+                               std::uint64_t next);
+
+} // namespace previrt
