@@ -20,6 +20,7 @@
 #include "toolchain/pack/pack.hpp"
 #include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/run.hpp"
+#include "toolchain/run/supervisor.hpp"
 
 #include <CLI/CLI.hpp>
 #include <exception>
@@ -192,7 +193,12 @@ void add_run(CLI::App& app, Action& action) {
                       "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
         ->check(CLI::PositiveNumber);
-    command->callback([&action, options] { action = [options] { return run_guest(*options); }; });
+    command->callback([&action, options] {
+        action = [options] {
+            options->is_own_process = true;
+            return run_supervised([&] { return run_guest(*options); });
+        };
+    });
 }
 
 void add_switch(CLI::App& app, Action& action) {

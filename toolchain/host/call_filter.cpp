@@ -4,7 +4,9 @@
 #include "toolchain/image/input_error.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <string>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
@@ -29,10 +31,11 @@ void check(int result) {
 
 } // namespace
 
-CallFilter::CallFilter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {
+CallFilter::CallFilter() : filter_(seccomp_init(SCMP_ACT_KILL_PROCESS)) {
     if (filter_ == nullptr) {
         throw InputError("no memory for a seccomp filter");
     }
+    check(seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
     allow_what_the_runtime_needs();
 }
 
@@ -47,8 +50,18 @@ void CallFilter::allow(int call, std::initializer_list<scmp_arg_cmp> arguments) 
                                  arguments.begin()));
 }
 
+void CallFilter::refuse(int call, int error) {
+    check(seccomp_rule_add_array(filter_.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(error)), call, 0,
+                                 nullptr));
+}
+
 void CallFilter::apply() {
     check(seccomp_load(filter_.get()));
+}
+
+void CallFilter::apply_to_all_threads() {
+    check(seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_TSYNC, 1));
+    apply();
 }
 
 scmp_arg_cmp CallFilter::equals(unsigned argument, std::uint64_t value) {
@@ -61,6 +74,10 @@ scmp_arg_cmp CallFilter::equals_int(unsigned argument, int value) {
             .op = SCMP_CMP_MASKED_EQ,
             .datum_a = low,
             .datum_b = static_cast<std::uint64_t>(value) & low};
+}
+
+scmp_arg_cmp CallFilter::has(unsigned argument, std::uint64_t bits) {
+    return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = bits};
 }
 
 scmp_arg_cmp CallFilter::has_not(unsigned argument, std::uint64_t bits) {
@@ -79,6 +96,14 @@ void CallFilter::allow_what_the_runtime_needs() {
     allow(SCMP_SYS(mmap), {has_not(protection, exec)});
     allow(SCMP_SYS(mprotect), {has_not(protection, exec)});
     allow(SCMP_SYS(mremap), {});
+    // At the first character of a stream: how large should its buffer be, and is it a terminal?
+    constexpr unsigned flags = 3;
+    allow(SCMP_SYS(fstat), {});
+    allow(SCMP_SYS(newfstatat), {equals(flags, AT_EMPTY_PATH)});
+    allow(SCMP_SYS(ioctl), {equals(1, TCGETS)});
+    // glibc gives memory back to the host only if a file in /proc lets it, and takes an error for a no.
+    refuse(SCMP_SYS(open), EACCES);
+    refuse(SCMP_SYS(openat), EACCES);
 #ifdef PREVIRT_SANITIZED
     // How UBSan finds out whether memory can be read.
     allow({SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(write), SCMP_SYS(close)});

@@ -17,6 +17,7 @@ public:
     explicit NetworkEnd(const NetworkChoice& choice);
 
     [[nodiscard]] PacketEnd packets() const;
+    [[nodiscard]] pid_t process() const { return user_ ? user_->process() : 0; } // its own; 0: none
 
 private:
     Descriptor end_;

@@ -103,7 +103,7 @@ void confine() {
                   SCMP_SYS(connect),    SCMP_SYS(bind),       SCMP_SYS(listen),      SCMP_SYS(accept),
                   SCMP_SYS(accept4),    SCMP_SYS(shutdown),   SCMP_SYS(getsockname), SCMP_SYS(getpeername),
                   SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(close),       SCMP_SYS(stat),
-                  SCMP_SYS(fstat),      SCMP_SYS(newfstatat), SCMP_SYS(lseek)});
+                  SCMP_SYS(newfstatat), SCMP_SYS(lseek)});
     filter.allow(SCMP_SYS(socket), {CallFilter::equals_int(0, AF_INET)});
     filter.allow(SCMP_SYS(ioctl), {CallFilter::equals_int(1, FIONREAD)});
     for (const int command : {F_GETFL, F_SETFL, F_GETFD, F_SETFD}) {

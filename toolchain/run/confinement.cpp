@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <linux/seccomp.h>
 #include <seccomp.h>
+#include <sys/prctl.h>
 
 namespace previrt {
 
@@ -26,6 +28,18 @@ void confine_processor_thread(int processor) {
     CallFilter filter;
     allow_requests(filter, processor, {KVM_RUN, KVM_GET_REGS});
     filter.allow({SCMP_SYS(write)}); // that it has ended
+    filter.allow(SCMP_SYS(prctl), {CallFilter::equals_int(0, PR_SET_TIMERSLACK)});
+    filter.apply();
+}
+
+void confine_waiting_thread() {
+    CallFilter filter;
+    filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(close), SCMP_SYS(waitid),
+                  SCMP_SYS(pidfd_open)});
+    for (const std::uint64_t request :
+         {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND, SECCOMP_IOCTL_NOTIF_ID_VALID}) {
+        filter.allow(SCMP_SYS(ioctl), {CallFilter::equals(1, request)});
+    }
     filter.apply();
 }
 

@@ -6,11 +6,13 @@
 namespace previrt {
 
 // From here on the calling thread, and no other, gets from the kernel only what the loop that it is about to
-// enter needs, and no privileges: whatever a guest makes of it. Anything else fails with EPERM. Each throws
+// enter needs, and no privileges: whatever a guest makes of it. Anything else ends the process. Each throws
 // InputError where the kernel has no such filters.
 
 // Runs the processor behind this descriptor.
 void confine_processor_thread(int processor);
+// Waits for a guest's first process, and gives leave to make others.
+void confine_waiting_thread();
 // Reads and writes what is open.
 void confine_privileged_processor_thread(int processor);
 // Of console or packets. Calls the guest, a group of processes by the signal for that; 0: it is none.

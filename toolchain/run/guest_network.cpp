@@ -69,7 +69,9 @@ PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::Netw
     }
     return {.run = [&network, &start, rings, call = std::move(call_guest),
                     group] { network->relay(start, rings, call, group); },
-            .end = [&network] { network->end(); }};
+            .end = [&network] { network->end(); },
+            .process = network->process(),
+            .connects = network->connects()};
 }
 
 } // namespace previrt

@@ -31,6 +31,8 @@ public:
     // An event: the guest calls by it.
     [[nodiscard]] const Descriptor& called() const { return events_.sent; }
     void describe(monitored::NetworkStart& start) const;
+    [[nodiscard]] pid_t process() const { return end_.process(); } // of its own; 0: none
+    [[nodiscard]] bool connects() const { return choice_.kind == NetworkKind::by_switch; }
 
     // The thread's work: confines itself, then carries packets until the guest has ended. `start`: where the
     // guest has it. `group`: see confine_relay_thread.

@@ -5,6 +5,7 @@
 #include "toolchain/run/confinement.hpp"
 #include "toolchain/run/console.hpp"
 #include "toolchain/run/ending_signals.hpp"
+#include "toolchain/run/monitor_confinement.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -52,15 +53,31 @@ ConsoleEvents make_events() {
     return {.output = make_event(), .ended = make_event()};
 }
 
+namespace {
+
+void confine(const RunOptions& options, const ProcessorThread& processor, const PacketThread& packets) {
+    MissingLayers missing = processor.missing;
+    if (options.is_own_process) {
+        const std::vector<std::string> of_monitor = confine_monitor({.guest = processor.group,
+                                                                     .guest_is_nobody = processor.is_nobody,
+                                                                     .network = packets.process,
+                                                                     .connects = packets.connects});
+        missing.names.insert(missing.names.end(), of_monitor.begin(), of_monitor.end());
+    }
+    judge_isolation(options, missing);
+}
+
+} // namespace
+
 // The guest's memory is touched by two threads or three, each confined: one runs the processor, one reads
-// what the guest prints, one carries its packets. This one only waits for them, as its process may have more
-// to do than this guest.
+// what the guest prints, one carries its packets. This one only waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets) {
     const Descriptor signals = hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
+    confine(options, processor, packets);
     MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/run/isolation.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/monitored_console.hpp"
 #include "toolchain/run/processor_end.hpp"
@@ -20,13 +21,17 @@ struct MonitoredEnd {
 struct ProcessorThread {
     std::function<ProcessorEnd()> run; // confines itself first
     std::function<void(pthread_t)> stop;
-    pid_t group = 0; // of processes that are the guest, which the others may call
+    pid_t group = 0;            // of processes that are the guest, which the others may call
+    bool is_nobody = true;      // the guest, where it is processes: its user
+    MissingLayers missing = {}; // between it and this machine
 };
 
 // Another's, where there is a network.
 struct PacketThread {
     std::function<void()> run; // confines itself first; empty: there is none
     std::function<void()> end;
+    pid_t process = 0;     // of its own, to be ended; 0: none
+    bool connects = false; // again and again, by a path
 };
 
 Descriptor make_event();

@@ -5,7 +5,6 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
-#include "toolchain/run/isolation.hpp"
 #include "toolchain/run/monitored_end.hpp"
 #include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
@@ -71,7 +70,6 @@ RunStatus run_process(const RunOptions& options) {
     require_process_host();
     PreparedGuest guest = prepare(options);
     ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
-    judge_isolation(options, {.names = missing_layers(machine.layers()), .reason = machine.layers().lacking});
     if (options.verbose) {
         machine.describe(std::cerr);
     }

@@ -3,6 +3,7 @@
 
 #include "backends/process/layout.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/run/confinement.hpp"
 #include "toolchain/run/process_filter.hpp"
 #include "toolchain/run/process_layout.hpp"
 #include "toolchain/run/process_leaves.hpp"
@@ -140,6 +141,7 @@ ProcessorEnd ProcessMachine::wait() {
         throw InputError("pidfd_open: " + system_error(errno));
     }
     ProcessLeaves leaves(std::move(first_.asked), most_hosts);
+    confine_waiting_thread();
     begin_process(first_);
     std::array<pollfd, 2> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
                                       {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0}}};
@@ -182,11 +184,14 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
                       {.sent = ring<monitored::PacketRing>(handover_.network.sent),
                        .received = ring<monitored::PacketRing>(handover_.network.received)},
                       call_guest, first_.process);
-    return run_with_console(options, *console_, events_,
-                            {.run = [&] { return wait(); },
-                             .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
-                             .group = first_.process},
-                            packets);
+    return run_with_console(
+        options, *console_, events_,
+        {.run = [&] { return wait(); },
+         .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+         .group = first_.process,
+         .is_nobody = first_.layers.is_another_user,
+         .missing = {.names = missing_layers(first_.layers), .reason = first_.layers.lacking}},
+        packets);
 }
 
 } // namespace previrt

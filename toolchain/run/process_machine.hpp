@@ -31,7 +31,6 @@ public:
 
     MonitoredEnd run(const RunOptions& options);
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
-    [[nodiscard]] const ProcessLayers& layers() const { return first_.layers; }
     // For --verbose.
     void describe(std::ostream& output) const;
     void describe_end(std::ostream& output) const;

@@ -15,7 +15,10 @@
 #include "toolchain/run/xen.hpp"
 
 #include <array>
+#include <cerrno>
+#include <fcntl.h>
 #include <iostream>
+#include <system_error>
 #include <unistd.h>
 
 namespace previrt {
@@ -210,10 +213,29 @@ std::string automatic_place() {
     return choose_place({}).name;
 }
 
+namespace {
+
+// Before there is a guest: then, where this process has nothing else to do, nothing is opened any more.
+Descriptor open_counters(const RunOptions& options, const Place& place) {
+    if (options.stats.empty() || !options.is_own_process || !place.has_layers) {
+        return Descriptor();
+    }
+    constexpr mode_t mode = 0666;
+    Descriptor file(open(options.stats.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    if (file.number() < 0) {
+        throw InputError("--stats " + options.stats + ": " + std::generic_category().message(errno));
+    }
+    return file;
+}
+
+} // namespace
+
 RunStatus run_guest(const RunOptions& options) {
     const Place& place = place_of(options);
     check(options, place);
     RunOptions announcing = options;
+    const Descriptor counters = open_counters(options, place);
+    announcing.counters = counters.number();
     if (options.watch_console) {
         announcing.announce = [&](const std::string& sha256) {
             std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256 << ") on " << place.name

@@ -21,6 +21,8 @@ struct RunOptions {
     bool isolate = false; // under KVM: user mode has page tables of its own; elsewhere it always has
     bool rewrite_system_calls = true; // in a process, under KVM: those made often do not pass the host
     bool rewrite = true;              // else the VMM leaves a guest's instructions as they are
+    bool is_own_process = false;      // what calls run_guest has nothing else to do: it gives up all else
+    int counters = -1;                // where `stats` is open already; -1: nowhere
     bool require_isolation = false;   // refuse to run with less than all layers between guest and host
     double timeout = 0;               // seconds; 0: none
     bool verbose = false;             // show what the hypervisor says

@@ -4,14 +4,30 @@
 #include "inplace-vmm/package.hpp"
 #include "toolchain/image/file.hpp"
 
+#include <cerrno>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <unistd.h>
 
 namespace previrt {
 
 namespace {
 
-bool write_file_of_counters(const std::string& path, const std::optional<std::string>& printed,
+// Behind what a filter lets be opened.
+bool write_to(int file, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(file, text.data(), text.size());
+        if (written <= 0) {
+            std::cerr << "previrt: --stats: " << std::generic_category().message(errno) << '\n';
+            return false;
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+bool write_file_of_counters(const RunOptions& options, const std::optional<std::string>& printed,
                             const nlohmann::json& more) {
     nlohmann::ordered_json counters =
         nlohmann::ordered_json::parse(printed.value_or(""), nullptr, /*allow_exceptions=*/false);
@@ -20,7 +36,11 @@ bool write_file_of_counters(const std::string& path, const std::optional<std::st
         return false;
     }
     counters.update(more);
-    write_text(path, counters.dump() + '\n');
+    const std::string text = counters.dump() + '\n';
+    if (options.counters >= 0) {
+        return write_to(options.counters, text);
+    }
+    write_text(options.stats, text);
     return true;
 }
 
@@ -42,7 +62,7 @@ bool say_why_vmm_ended_guest(const VmmConsole& vmm) {
 
 RunStatus write_counters(const RunOptions& options, const VmmConsole& vmm, RunStatus status,
                          const nlohmann::json& more) {
-    if (!options.stats.empty() && !write_file_of_counters(options.stats, vmm.counters(), more) &&
+    if (!options.stats.empty() && !write_file_of_counters(options, vmm.counters(), more) &&
         status == guest_ended) {
         return guest_failed;
     }

@@ -96,6 +96,13 @@ add_test(NAME guests.hostile.process.refusing_hosts
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/refusing_hosts.py $<TARGET_FILE:previrt> ${CMAKE_CURRENT_BINARY_DIR})
 set_tests_properties(guests.hostile.process.refusing_hosts PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 
+foreach(place process kvm)
+  add_test(NAME guests.hostile.${place}.confined_monitor
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/confined_monitor.py $<TARGET_FILE:previrt> ${place}
+      ${CMAKE_CURRENT_BINARY_DIR}/loop_without_interrupts.elf)
+  set_tests_properties(guests.hostile.${place}.confined_monitor PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
+
 in_process(process_storms 124 "^previrt: the guest did not end within" forks_without_end doorbell_without_end
   waits_for_ever blocks_all_signals)
 in_process(process_storms "${any}" "${begun}" timer_storm returns_to_32_bits returns_to_nonsense)

@@ -12,14 +12,20 @@
 #include "toolchain/run/kvm_mode.hpp"
 #include "toolchain/run/kvm_report.hpp"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <fcntl.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <set>
 #include <sstream>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -123,25 +129,43 @@ TEST(KvmReport, ExitsAndCounts) {
 
 // ---- confinement
 
-TEST(Confinement, HoldsTheThreadAndNoOther) {
-    for (void (*confine)() : {+[] { confine_relay_thread(); }, +[] { confine_processor_thread(0); }}) {
-        int opened = 0;
-        int error = 0;
-        int socket_made = 0;
-        std::size_t allocated = 0;
+// How a process ends that does this in a confined thread.
+int end_of_confined(void (*confine)(), const std::function<void()>& action) {
+    const pid_t process = fork();
+    if (process == 0) {
+        const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
+        setrlimit(RLIMIT_CORE, &no_core);
         std::thread([&] {
             confine();
-            opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
-            error = errno;
-            socket_made = socket(AF_UNIX, SOCK_STREAM, 0);
-            allocated = std::vector<char>(mib).size();
+            action();
         }).join();
-        EXPECT_EQ(opened, -1);
-        EXPECT_EQ(error, EPERM);
-        EXPECT_EQ(socket_made, -1);
-        EXPECT_EQ(allocated, mib);
-        const Descriptor ours(open("/dev/null", O_RDONLY | O_CLOEXEC));
-        EXPECT_GE(ours.number(), 0);
+        const Descriptor ours(open("/dev/null", O_RDONLY | O_CLOEXEC)); // this thread may
+        _exit(ours.number() >= 0 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(process, &status, 0);
+    return status;
+}
+
+TEST(Confinement, HoldsTheThreadAndNoOther) {
+    for (void (*confine)() : {+[] { confine_relay_thread(); }, +[] { confine_processor_thread(0); },
+                              +[] { confine_waiting_thread(); }}) {
+        EXPECT_EQ(end_of_confined(confine,
+                                  [] {
+                                      const std::vector<char> allocated(mib);
+                                      _exit(allocated.size() == mib ? 3 : 1);
+                                  }),
+                  3 << 8);
+        EXPECT_EQ(end_of_confined(confine, [] {}), 0);
+        for (const auto& refused : std::to_array<std::function<void()>>(
+                 {[] { socket(AF_UNIX, SOCK_STREAM, 0); }, [] { kill(getppid(), 0); },
+                  [] { prctl(PR_SET_DUMPABLE, 1); }, [] { execl("/bin/true", "true", nullptr); }})) {
+            const int status = end_of_confined(confine, refused);
+            EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) << status;
+        }
+        EXPECT_EQ(
+            end_of_confined(confine, [] { _exit(open("/dev/null", O_RDONLY | O_CLOEXEC) < 0 ? 4 : 5); }),
+            4 << 8);
     }
 }
 
