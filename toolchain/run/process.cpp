@@ -13,6 +13,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sys/sysinfo.h>
 #include <utility>
 
 namespace previrt {
@@ -48,6 +49,21 @@ PreparedGuest prepare(const RunOptions& options) {
                                                    .print_counters = !options.stats.empty()})};
 }
 
+// A memory file promises more than there is.
+void warn_of_too_much(std::uint64_t memory) {
+    constexpr unsigned mib_shift = 20;
+    struct sysinfo machine{};
+    if (sysinfo(&machine) != 0) {
+        return;
+    }
+    const std::uint64_t ram = std::uint64_t{machine.totalram} * machine.mem_unit;
+    if (memory > ram) {
+        std::cerr << "previrt: warning: --memory: this machine has " << (ram >> mib_shift)
+                  << " MiB of RAM, less than the guest's " << (memory >> mib_shift)
+                  << " MiB: a guest that uses them all will be ended\n";
+    }
+}
+
 } // namespace
 
 PlaceFinding probe_process() {
@@ -69,6 +85,7 @@ RunStatus run_process(const RunOptions& options) {
     }
     require_process_host();
     PreparedGuest guest = prepare(options);
+    warn_of_too_much(options.memory);
     ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
     if (options.verbose) {
         machine.describe(std::cerr);

@@ -96,6 +96,10 @@ add_test(NAME guests.hostile.process.refusing_hosts
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/refusing_hosts.py $<TARGET_FILE:previrt> ${CMAKE_CURRENT_BINARY_DIR})
 set_tests_properties(guests.hostile.process.refusing_hosts PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 
+add_test(NAME guests.hostile.process.too_much_memory
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/too_much_memory.py $<TARGET_FILE:previrt> ${CMAKE_CURRENT_BINARY_DIR}/../hello.elf)
+set_tests_properties(guests.hostile.process.too_much_memory PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+
 foreach(place process kvm)
   add_test(NAME guests.hostile.${place}.confined_monitor
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/confined_monitor.py $<TARGET_FILE:previrt> ${place}
