@@ -196,7 +196,7 @@ void add_run(CLI::App& app, Action& action) {
     command->callback([&action, options] {
         action = [options] {
             options->is_own_process = true;
-            return run_supervised([&] { return run_guest(*options); });
+            return run_supervised([&] { return run_guest_of_command(*options); });
         };
     });
 }

@@ -23,7 +23,9 @@ RawTerminal::RawTerminal() {
 
 RawTerminal::~RawTerminal() {
     if (saved_) {
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &*saved_);
+        // Not those that wait for output to be sent: a line that is stopped never sends it.
+        tcflush(STDIN_FILENO, TCIFLUSH);
+        tcsetattr(STDIN_FILENO, TCSANOW, &*saved_);
     }
 }
 

@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// Our terminal as the guest's: every key goes to the guest, until this is destroyed. Nothing where standard
-// input is no terminal.
+// Our terminal as the guest's: every key goes to the guest, until this is destroyed; what nobody has read
+// then is discarded. Nothing where standard input is no terminal.
 class RawTerminal {
 public:
     RawTerminal();

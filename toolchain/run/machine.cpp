@@ -4,6 +4,7 @@
 #include "toolchain/host/program.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/ending_signals.hpp"
+#include "toolchain/run/host_console.hpp"
 #include "toolchain/run/machine_control.hpp"
 #include "toolchain/run/prompt_wait.hpp"
 #include "toolchain/run/qemu.hpp"
@@ -12,9 +13,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <iostream>
 #include <optional>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -56,21 +59,26 @@ std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& m
 class Machine {
 public:
     Machine(const RunOptions& options, const MachineOptions& machine, SerialFilter* filter)
-        : options_(options), machine_(machine), filter_(filter) {}
+        : options_(options), machine_(machine), filter_(filter), console_(options) {}
 
     MachineEnd run() {
         signals_ = hold_ending_signals();
         start();
+        console_.begin();
         {
             const std::optional<RawTerminal> terminal =
                 options_.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
-            terminal_ = terminal && terminal->active();
+            if (terminal && terminal->active()) {
+                console_.is_terminal();
+            }
             relay();
+            if (!over_) {
+                kill(process_, SIGKILL);
+            }
+            end_.status = wait_for_program(process_);
+            relay_rest();
+            console_.deliver(end_, signals_.number(), deadline());
         }
-        if (!over_) {
-            kill(process_, SIGKILL);
-        }
-        end_.status = wait_for_program(process_);
         while (control_.read()) { // why it ended may be queued behind a long answer
         }
         std::ranges::for_each(machine_.channels, &SerialChannel::read);
@@ -100,54 +108,86 @@ private:
                                   .inherited = {theirs.number()}});
         control_.connect(std::move(ours));
         keys_ = std::move(keys.write);
+        if (fcntl(keys_.number(), F_SETFL, O_NONBLOCK) != 0) {
+            throw InputError("pipe: " + std::generic_category().message(errno));
+        }
         output_ = std::move(output.read);
         begin_ = Clock::now();
     }
 
     // Until QEMU has closed the console, or we have had enough.
     void relay() {
-        bool input_open = options_.watch_console;
         bool control_open = true;
         while (!stop_) {
+            // While nobody reads what was printed before, the whole machine stands still.
+            const bool reads = !console_.is_full();
+            let_run(reads);
+            const HostConsole::Polls of_console = console_.wanted(takes_keys());
             std::vector<pollfd> waiting = {
-                {.fd = output_.number(), .events = POLLIN, .revents = 0},
+                {.fd = reads ? output_.number() : -1, .events = POLLIN, .revents = 0},
                 {.fd = control_open ? control_.descriptor() : -1, .events = POLLIN, .revents = 0},
-                {.fd = input_open && ready_for_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
-                {.fd = signals_.number(), .events = POLLIN, .revents = 0}};
+                {.fd = signals_.number(), .events = POLLIN, .revents = 0},
+                of_console[0],
+                of_console[1],
+                of_console[2]};
             for (const SerialChannel* const channel : machine_.channels) {
-                waiting.push_back({.fd = channel->descriptor(), .events = POLLIN, .revents = 0});
+                waiting.push_back({.fd = reads ? channel->descriptor() : -1, .events = POLLIN, .revents = 0});
             }
-            if (poll(waiting.data(), waiting.size(), milliseconds_to_wait(input_open)) < 0 &&
-                errno != EINTR) {
+            if (poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR) {
                 throw InputError("poll: " + std::generic_category().message(errno));
             }
-            if (waiting[3].revents != 0) {
+            if (waiting[2].revents != 0) {
                 end_.ended_by = "a signal";
                 return;
             }
             if (waiting[1].revents != 0 && !control_.read()) {
                 control_open = false; // the console ends next
             }
-            if (waiting[2].revents != 0) {
-                input_open = relay_keys();
+            console_.polled({waiting[3], waiting[4], waiting[5]});
+            if (console_.typed_end()) {
+                end_.ended_by = "Ctrl-]";
+                return;
             }
             if (waiting[0].revents != 0 && !relay_output()) {
                 over_ = true;
                 show(filter_ == nullptr ? "" : filter_->release());
                 return;
             }
-            std::ranges::for_each(machine_.channels, &SerialChannel::read);
+            if (reads) {
+                std::ranges::for_each(machine_.channels, &SerialChannel::read);
+            }
+            send_keys();
             look_at_clock();
         }
     }
 
-    [[nodiscard]] bool ready_for_keys() {
+    // The machine stands until all that it wrote before is through: a Xen in it does not wait for its serial
+    // line, but drops what its buffer does not hold.
+    void let_run(bool reads) {
+        int unread = 0;
+        const bool runs = reads && (runs_ || ioctl(output_.number(), FIONREAD, &unread) != 0 || unread == 0);
+        if (runs != runs_) {
+            runs_ = runs;
+            control_.let_run(runs);
+        }
+    }
+
+    // What QEMU wrote before it was ended: no more than a pipe holds.
+    void relay_rest() {
+        if (!over_) {
+            while (relay_output()) {
+            }
+            show(filter_ == nullptr ? "" : filter_->release());
+        }
+    }
+
+    [[nodiscard]] bool takes_keys() {
         const auto now = Clock::now();
-        if (filter_ != nullptr && !filter_->guest_is_there()) {
+        if (!console_.may_type() || (filter_ != nullptr && !filter_->guest_is_there())) {
             return false;
         }
         guest_since_ = guest_since_.value_or(filter_ == nullptr ? begin_ : now);
-        return prompt_wait_.over(now, *guest_since_, watch_.in_a_line(), terminal_) &&
+        return prompt_wait_.over(now, *guest_since_, watch_.in_a_line(), console_.has_terminal()) &&
                now - sent_at_ >= machine_.keys_every;
     }
 
@@ -155,18 +195,28 @@ private:
         return !watch_.panic().empty() || (filter_ != nullptr && filter_->ending());
     }
 
-    [[nodiscard]] int milliseconds_to_wait(bool input_open) const {
+    [[nodiscard]] std::optional<Clock::time_point> deadline() const {
+        if (options_.timeout <= 0) {
+            return {};
+        }
+        return begin_ + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(options_.timeout));
+    }
+
+    [[nodiscard]] int milliseconds_to_wait() const {
         double wait = -1; // for ever
         const auto at_most = [&](double seconds) { wait = wait < 0 ? seconds : std::min(wait, seconds); };
         if (options_.timeout > 0) {
             at_most(std::max(options_.timeout - seconds(Clock::now() - begin_), 0.0) + 0.001);
         }
         if (watch_.said_goodbye() || !control_.shutdown_reason().empty() || ending() ||
-            (input_open && !prompt_wait_.is_over()) || filter_ != nullptr) {
+            (console_.may_type() && !prompt_wait_.is_over()) || filter_ != nullptr) {
             at_most(seconds(halt_question_every));
         }
-        if (input_open && prompt_wait_.is_over() && Clock::now() - sent_at_ < machine_.keys_every) {
+        if (console_.may_type() && prompt_wait_.is_over() && Clock::now() - sent_at_ < machine_.keys_every) {
             at_most(seconds(machine_.keys_every));
+        }
+        if (!console_.keys().empty()) {
+            at_most(seconds(halt_question_every));
         }
         return static_cast<int>(std::min(wait * 1000, 1e6));
     }
@@ -178,7 +228,7 @@ private:
             stop_ = true;
         }
         if (filter_ != nullptr) {
-            if (terminal_ && now - last_output_at_ > held_back_for) {
+            if (console_.has_terminal() && now - last_output_at_ > held_back_for) {
                 show(filter_->release());
             }
             stop_ = stop_ || filter_->over();
@@ -224,27 +274,21 @@ private:
         }
         watch_.read(text);
         prompt_wait_.heard(Clock::now());
-        if (options_.watch_console) {
-            std::cout << text << std::flush;
-        } else {
-            options_.console(text);
-        }
+        console_.show(text);
     }
 
-    bool relay_keys() {
-        std::array<char, 256> block{};
-        const ssize_t got = read(STDIN_FILENO, block.data(), std::min(block.size(), machine_.keys_at_once));
-        if (got <= 0) {
-            return false;
+    void send_keys() {
+        const std::string_view keys = console_.keys().substr(0, machine_.keys_at_once);
+        if (keys.empty() || !takes_keys()) {
+            return;
         }
-        const std::string_view keys(block.data(), static_cast<std::size_t>(got));
-        if (terminal_ && keys.find(end_guest_key) != std::string_view::npos) {
-            end_.ended_by = "Ctrl-]";
-            stop_ = true;
-            return false;
+        const ssize_t sent = write(keys_.number(), keys.data(), keys.size());
+        if (sent > 0) {
+            sent_at_ = Clock::now();
+            console_.took_keys(static_cast<std::size_t>(sent));
+        } else if (sent < 0 && errno == EPIPE) {
+            console_.took_keys(keys.size()); // QEMU is about to end
         }
-        sent_at_ = Clock::now();
-        return write(keys_.number(), keys.data(), keys.size()) == got;
     }
 
     const RunOptions& options_;
@@ -266,7 +310,8 @@ private:
     Clock::time_point last_output_at_; // the machine's
     Clock::time_point sent_at_;
     std::optional<Clock::time_point> ending_since_;
-    bool terminal_ = false;
+    HostConsole console_;
+    bool runs_ = true;
     bool over_ = false;
     bool stop_ = false;
 };
@@ -278,8 +323,13 @@ MachineEnd run_machine(const RunOptions& options, const MachineOptions& machine,
 }
 
 std::optional<RunStatus> judge_guest(const RunOptions& options, const MachineEnd& end) {
+    if (end.lost_keys != 0) {
+        std::cerr << "previrt: the guest did not read what was typed: " << end.lost_keys
+                  << " bytes are lost\n";
+    }
     if (end.timed_out) {
-        std::cerr << "previrt: the guest did not end within " << options.timeout << " s\n";
+        std::cerr << "previrt: the guest did not end within " << options.timeout << " s"
+                  << (end.lost_output != 0 ? ", or nobody read the last that it printed" : "") << '\n';
         return run_timed_out;
     }
     if (!end.panic.empty()) {
@@ -288,6 +338,11 @@ std::optional<RunStatus> judge_guest(const RunOptions& options, const MachineEnd
     }
     if (!end.ended_by.empty()) {
         std::cerr << "\nprevirt: ended by " << end.ended_by << '\n';
+        return guest_failed;
+    }
+    if (end.output_error != 0 && end.output_error != EPIPE) { // there the reader has had enough
+        std::cerr << "previrt: standard output: " << std::generic_category().message(end.output_error) << ": "
+                  << end.lost_output << " bytes of what the guest printed are lost\n";
         return guest_failed;
     }
     return std::nullopt;

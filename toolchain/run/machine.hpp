@@ -58,6 +58,10 @@ struct MachineEnd {
     bool said_goodbye = false;
     std::string panic;
     std::string ended_by; // not the guest, but this
+    // What did not get out of here, and why; and keys that the guest has left no room for.
+    std::uint64_t lost_output = 0;
+    int output_error = 0;
+    std::size_t lost_keys = 0;
 };
 
 // A PC under QEMU, its serial line on our standard input and output, until it ends or has to be ended. Throws

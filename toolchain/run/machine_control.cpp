@@ -72,6 +72,10 @@ void MachineControl::read_message(const std::string& text) {
     }
 }
 
+void MachineControl::let_run(bool runs) {
+    send(runs ? R"({"execute":"cont"})" : R"({"execute":"stop"})");
+}
+
 void MachineControl::ask_if_halted() {
     send(
         R"({"execute":"human-monitor-command","arguments":{"command-line":"info registers -a"},"id":"registers"})");

@@ -21,6 +21,8 @@ public:
     // Asks whether all processors are halted with interrupts off: what a machine without ACPI does when it
     // powers off.
     void ask_if_halted();
+    // Its processors stand still, or go on.
+    void let_run(bool runs);
 
     [[nodiscard]] bool halted() const { return halted_; }
     // Why the machine shut down, in QEMU's words ("guest-reset"); empty while it runs.

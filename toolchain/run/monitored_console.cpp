@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <iostream>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <system_error>
@@ -34,18 +33,25 @@ MonitoredConsole::MonitoredConsole(const RunOptions& options, const ConsoleEvent
                                    monitored::ConsoleRing& output, monitored::ConsoleRing& input,
                                    std::function<void()> input_came)
     : options_(options), events_(events), output_(output), input_(input), input_came_(std::move(input_came)),
-      input_open_(options.watch_console) {}
+      host_(options) {}
 
-MachineEnd MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
-    terminal_ = terminal;
+void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
+    if (terminal) {
+        host_.is_terminal();
+    }
     begin_ = Clock::now();
     while (!stop_) {
-        std::array<pollfd, 4> waiting = {
-            {{.fd = events_.output.number(), .events = POLLIN, .revents = 0},
+        // While nobody reads what was printed before, the guest waits for room in its ring.
+        const bool reads = !host_.is_full();
+        const HostConsole::Polls of_host = host_.wanted(wants_keys());
+        std::array<pollfd, 6> waiting = {
+            {{.fd = reads ? events_.output.number() : -1, .events = POLLIN, .revents = 0},
              {.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
              {.fd = ending_signals.number(), .events = POLLIN, .revents = 0},
-             {.fd = wants_keys() ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}}};
-        const int wait = output_.wait() ? milliseconds_to_wait() : 0;
+             of_host[0],
+             of_host[1],
+             of_host[2]}};
+        const int wait = !reads || output_.wait() ? milliseconds_to_wait() : 0;
         if (poll(waiting.data(), waiting.size(), wait) < 0 && errno != EINTR) {
             throw InputError("poll: " + std::generic_category().message(errno));
         }
@@ -53,7 +59,9 @@ MachineEnd MonitoredConsole::relay(const Descriptor& ending_signals, bool termin
             eventfd_t count = 0;
             eventfd_read(events_.output.number(), &count);
         }
-        relay_output();
+        if (reads) {
+            relay_output();
+        }
         if (waiting[1].revents != 0) {
             break;
         }
@@ -61,8 +69,10 @@ MachineEnd MonitoredConsole::relay(const Descriptor& ending_signals, bool termin
             end_.ended_by = "a signal";
             break;
         }
-        if (waiting[3].revents != 0) {
-            read_keys();
+        host_.polled({waiting[3], waiting[4], waiting[5]});
+        if (host_.typed_end()) {
+            end_.ended_by = "Ctrl-]";
+            break;
         }
         send_keys();
         look_at_clock();
@@ -71,12 +81,23 @@ MachineEnd MonitoredConsole::relay(const Descriptor& ending_signals, bool termin
     show(vmm_.release());
     end_.said_goodbye = watch_.said_goodbye();
     end_.panic = watch_.panic();
+}
+
+MachineEnd MonitoredConsole::deliver(const Descriptor& ending_signals) {
+    host_.deliver(end_, ending_signals.number(), deadline());
     return end_;
 }
 
 bool MonitoredConsole::wants_keys() {
-    return input_open_ && keys_.empty() &&
-           prompt_wait_.over(Clock::now(), begin_, watch_.in_a_line(), terminal_);
+    return host_.may_type() &&
+           prompt_wait_.over(Clock::now(), begin_, watch_.in_a_line(), host_.has_terminal());
+}
+
+std::optional<MonitoredConsole::Clock::time_point> MonitoredConsole::deadline() const {
+    if (options_.timeout <= 0) {
+        return {};
+    }
+    return begin_ + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(options_.timeout));
 }
 
 bool MonitoredConsole::ending() const {
@@ -89,9 +110,9 @@ int MonitoredConsole::milliseconds_to_wait() const {
     if (options_.timeout > 0) {
         at_most(std::max(options_.timeout - seconds(Clock::now() - begin_), 0.0) + 0.001);
     }
-    const bool waits_for_prompt = input_open_ && !prompt_wait_.is_over();
-    const bool may_hold_back = terminal_ && Clock::now() - last_output_at_ <= 2 * held_back_for;
-    if (ending() || waits_for_prompt || may_hold_back || !keys_.empty()) {
+    const bool waits_for_prompt = host_.may_type() && !prompt_wait_.is_over();
+    const bool may_hold_back = host_.has_terminal() && Clock::now() - last_output_at_ <= 2 * held_back_for;
+    if (ending() || waits_for_prompt || may_hold_back || !host_.keys().empty()) {
         at_most(seconds(looks_every));
     }
     return static_cast<int>(std::min(wait * 1000, 1e6));
@@ -103,7 +124,7 @@ void MonitoredConsole::look_at_clock() {
         end_.timed_out = true;
         stop_ = true;
     }
-    if (terminal_ && now - last_output_at_ > held_back_for) {
+    if (host_.has_terminal() && now - last_output_at_ > held_back_for) {
         show(vmm_.release());
     }
     if (ending()) {
@@ -114,28 +135,13 @@ void MonitoredConsole::look_at_clock() {
     }
 }
 
-void MonitoredConsole::read_keys() {
-    std::array<char, 256> block{};
-    const ssize_t got = read(STDIN_FILENO, block.data(), block.size());
-    if (got <= 0) {
-        input_open_ = false;
-        return;
-    }
-    keys_.assign(block.data(), static_cast<std::size_t>(got));
-    if (terminal_ && keys_.find(end_guest_key) != std::string::npos) {
-        end_.ended_by = "Ctrl-]";
-        stop_ = true;
-        keys_.clear();
-    }
-}
-
 void MonitoredConsole::send_keys() {
-    if (keys_.empty()) {
+    if (host_.keys().empty() || !prompt_wait_.is_over()) {
         return;
     }
-    const std::size_t sent = input_.write(keys_);
+    const std::size_t sent = input_.write(host_.keys());
     if (sent != 0) {
-        keys_.erase(0, sent);
+        host_.took_keys(sent);
         input_came_();
     }
 }
@@ -156,11 +162,7 @@ void MonitoredConsole::show(std::string_view text) {
     prompt_wait_.heard(Clock::now());
     tail_ += text;
     tail_.erase(0, tail_.size() - std::min(tail_.size(), longest_tail));
-    if (options_.watch_console) {
-        std::cout << text << std::flush;
-    } else {
-        options_.console(text);
-    }
+    host_.show(text);
 }
 
 } // namespace previrt

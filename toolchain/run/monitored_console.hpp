@@ -2,6 +2,7 @@
 #pragma once
 
 #include "toolchain/host/program.hpp"
+#include "toolchain/run/host_console.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/prompt_wait.hpp"
 #include "toolchain/run/ring_ends.hpp"
@@ -29,8 +30,12 @@ public:
     MonitoredConsole(const RunOptions& options, const ConsoleEvents& events, monitored::ConsoleRing& output,
                      monitored::ConsoleRing& input, std::function<void()> input_came);
 
+    // Once this thread has no more privileges than it needs.
+    void begin() { host_.begin(); }
     // Until the guest has ended, or we have had enough. `terminal`: standard input is one, and raw.
-    MachineEnd relay(const Descriptor& ending_signals, bool terminal);
+    void relay(const Descriptor& ending_signals, bool terminal);
+    // By another thread, once there is no guest any more: its last output gets out.
+    MachineEnd deliver(const Descriptor& ending_signals);
 
     [[nodiscard]] const VmmConsole& vmm() const { return vmm_; }
     // The last of what the guest printed.
@@ -40,10 +45,10 @@ private:
     using Clock = PromptWait::Clock;
 
     [[nodiscard]] bool wants_keys();
+    [[nodiscard]] std::optional<Clock::time_point> deadline() const;
     [[nodiscard]] int milliseconds_to_wait() const;
     [[nodiscard]] bool ending() const;
     void look_at_clock();
-    void read_keys();
     void send_keys();
     void relay_output();
     void show(std::string_view text);
@@ -53,10 +58,8 @@ private:
     RingReader output_;
     RingWriter input_;
     std::function<void()> input_came_;
-    bool terminal_ = false;
-    bool input_open_;
+    HostConsole host_;
     bool stop_ = false;
-    std::string keys_; // for which there was no room
     std::string tail_;
     VmmConsole vmm_;
     ConsoleWatch watch_;

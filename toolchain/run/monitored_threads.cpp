@@ -78,6 +78,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
     confine(options, processor, packets);
+    console.begin();
     MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;
@@ -94,7 +95,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         std::thread([&] {
             of_console.of([&] {
                 confine_relay_thread(processor.group);
-                end.machine = console.relay(signals, terminal && terminal->active());
+                console.relay(signals, terminal && terminal->active());
             });
         }).join();
     });
@@ -104,6 +105,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         packets.end();
         packet_thread.join();
     }
+    end.machine = console.deliver(signals);
     of_processor.rethrow();
     of_console.rethrow();
     of_packets.rethrow();

@@ -9,6 +9,7 @@
 #include "toolchain/run/bare.hpp"
 #include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/kvm.hpp"
+#include "toolchain/run/messages.hpp"
 #include "toolchain/run/nested_kvm.hpp"
 #include "toolchain/run/process.hpp"
 #include "toolchain/run/pvh_note.hpp"
@@ -244,6 +245,18 @@ RunStatus run_guest(const RunOptions& options) {
         };
     }
     return place.run(announcing);
+}
+
+RunStatus run_guest_of_command(const RunOptions& options) {
+    Messages messages;
+    RunOptions command = options;
+    command.messages = &messages;
+    try {
+        return run_guest(command);
+    } catch (const InputError& error) {
+        std::cerr << "previrt: " << error.what() << '\n';
+        return run_refused;
+    }
 }
 
 } // namespace previrt

@@ -9,6 +9,8 @@
 
 namespace previrt {
 
+class Messages;
+
 struct RunOptions {
     std::string on = "auto";
     std::string kernel;
@@ -29,6 +31,7 @@ struct RunOptions {
     bool deterministic = false;       // count instructions instead of time: the same run twice is identical
     bool watch_console = true;        // standard input and output are the console; else it goes to `console`
     std::function<void(std::string_view)> console;
+    Messages* messages = nullptr; // where std::cerr goes; null: it may wait for its reader
     // Told when the kernel has been read and is good, before anything is started.
     std::function<void(const std::string& sha256)> announce = [](const std::string&) {};
 };
@@ -61,5 +64,7 @@ std::string automatic_place();
 
 // Runs a kernel until it ends. Throws InputError for what cannot be run.
 RunStatus run_guest(const RunOptions& options);
+// Says what cannot be run. Of those who do not read standard error none keeps it from its end.
+RunStatus run_guest_of_command(const RunOptions& options);
 
 } // namespace previrt
