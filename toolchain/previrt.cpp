@@ -170,9 +170,10 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
-    command->add_option("--net", options->net,
-                        "user[,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, each with "
-                        "[,mac=ADDRESS], or none (none)");
+    command->add_option(
+        "--net", options->net,
+        "user[,host-loopback][,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, each with "
+        "[,mac=ADDRESS], or none (none)");
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,
@@ -189,6 +190,10 @@ void add_run(CLI::App& app, Action& action) {
         "!--no-syscall-rewrite", options->rewrite_system_calls,
         "In a process and under KVM, let every system call of the guest's programs pass the host, "
         "and their code be as it was");
+    command->add_flag(
+        "--quiet", options->quiet,
+        "Say nothing at the start: neither which kernel runs where, nor whether its programs can "
+        "reach it");
     command->add_flag("--verbose", options->verbose,
                       "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")

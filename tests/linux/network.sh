@@ -67,7 +67,7 @@ start_peer() { # PLACE OPTION ... : another guest
 if [ "$how" = user ]; then
     port=$((20000 + $$ % 20000))
     start "$work/peer" "$traffic" serve "127.0.0.1:$port"
-    net=user command_line="peer=10.0.2.2:$port"
+    net=user,host-loopback command_line="peer=10.0.2.2:$port"
 elif [ "$how" = tap ]; then
     busybox ip link set lo up
     make_tap guest

@@ -162,16 +162,19 @@ TEST(Run, WhatCannotRunIsRefused) {
     refused("--on xen --cpus 2 " + kernel, "--cpus: under a VMM");
     refused("--on xen --net user " + kernel, "--net: --on xen has no network so far");
     refused("--on xen-domu --net switch=socket " + kernel, "--on xen-domu has user, tap=NAME, none");
-    refused("--on xen-domu --net user,mtu=9000 " + kernel, "its mtu is 1500");
+    refused("--on xen-domu --net user,host-loopback,mtu=9000 " + kernel, "its mtu is 1500");
     refused("--on kvm-nested --net switch=socket " + kernel, "--on kvm-nested has user, tap=NAME, none");
-    refused("--on kvm-nested --net user,mtu=9000 " + kernel, "with --on kvm-nested its mtu is 1500");
+    refused("--on kvm-nested --net user,host-loopback,mtu=9000 " + kernel,
+            "with --on kvm-nested its mtu is 1500");
     for (const std::string place : {"kvm", "kvm-nested"}) {
         refused("--on " + place + " --no-rewrite --net user " + kernel,
                 "the card is the in-place VMM's, which a guest does not get with --no-rewrite");
     }
     refused("--on process --net usr " + kernel, "usr");
     refused("--on process --net user --memory 4080M " + kernel, "--memory may be 4064M at most");
-    refused("--on bare --net switch=socket " + kernel, "--on bare has user, tap=NAME, none");
+    refused("--on bare --net switch=socket " + kernel, "--on bare has user,host-loopback, tap=NAME, none");
+    refused("--on bare --net user " + kernel, "allow that by --net user,host-loopback");
+    refused("--on xen-domu --net user " + kernel, "allow that by --net user,host-loopback");
     refused("--on xen --memory 1M " + kernel, "--memory: a kernel needs");
 }
 

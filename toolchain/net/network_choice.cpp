@@ -21,8 +21,9 @@ constexpr unsigned least_mtu = 68; // of IPv4
 constexpr unsigned most_mtu = 9000;
 constexpr unsigned most_port = 65535;
 constexpr MacAddress usual_mac = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
-constexpr const char* forms = "none, user[,mtu=68..9000][,tcp=[HOSTADDR:]HOSTPORT:GUESTPORT][,udp=...], "
-                              "tap=NAME or switch=SOCKET; behind the last three [,mac=52:54:..]";
+constexpr const char* forms =
+    "none, user[,host-loopback][,mtu=68..9000][,tcp=[HOSTADDR:]HOSTPORT:GUESTPORT][,udp=...], "
+    "tap=NAME or switch=SOCKET; behind the last three [,mac=52:54:..]";
 
 // Of all of the text, and without a sign.
 std::optional<unsigned> parse_number(std::string_view text, int base, unsigned least, unsigned most) {
@@ -147,6 +148,10 @@ private:
     }
 
     bool parse_part(std::string_view part) {
+        if (part == "host-loopback" && choice_.kind == NetworkKind::user && !choice_.host_loopback) {
+            choice_.host_loopback = true;
+            return true;
+        }
         const std::string_view name = take_up_to(part, '=');
         if (name == "mac" && !has_mac_) {
             const auto mac = parse_mac(part);

@@ -27,7 +27,8 @@ struct NetworkChoice {
     std::string name; // the device's, or the switch's socket
     std::vector<PortForward> forwards;
     MacAddress mac{};
-    unsigned mtu = 1500; // of `user`
+    unsigned mtu = 1500;        // of `user`
+    bool host_loopback = false; // of `user`: the guest may connect to this machine's own addresses
 };
 
 // Throws InputError naming the part that is wrong.

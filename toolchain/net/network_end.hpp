@@ -18,6 +18,8 @@ public:
 
     [[nodiscard]] PacketEnd packets() const;
     [[nodiscard]] pid_t process() const { return user_ ? user_->process() : 0; } // its own; 0: none
+    // As UserNetwork's.
+    [[nodiscard]] std::string lacking() const { return user_ ? user_->lacking() : ""; }
 
 private:
     Descriptor end_;

@@ -60,6 +60,33 @@ bool is_fragment(std::span<const std::uint8_t> frame) {
            ((frame[flags_and_offset] & 0x3fU) != 0 || frame[flags_and_offset + 1] != 0);
 }
 
+constexpr std::size_t protocol_at = 23;
+constexpr std::size_t source_at = 26;
+constexpr std::size_t destination_at = 30;
+constexpr std::size_t transport_at = 14;
+
+bool is_ipv4(std::span<const std::uint8_t> frame) {
+    constexpr std::size_t type = 12;
+    constexpr std::size_t shortest = 34;
+    return frame.size() >= shortest && frame[type] == 0x08 && frame[type + 1] == 0x00;
+}
+
+std::uint32_t address_at(std::span<const std::uint8_t> frame, std::size_t offset) {
+    std::uint32_t value = 0;
+    for (const std::uint8_t byte : frame.subspan(offset, sizeof value)) {
+        value = value << 8U | byte;
+    }
+    return value;
+}
+
+// Zero behind the frame's end.
+std::size_t word_of_transport(std::span<const std::uint8_t> frame, std::size_t offset) {
+    const std::size_t at = transport_at + (std::size_t{4} * (frame[transport_at] & 0xfU)) + offset;
+    return at + 1 < frame.size() ? static_cast<std::size_t>(frame[at] << 8U | frame[at + 1]) : 0;
+}
+
+constexpr std::uint32_t this_machine = 0x0a000202; // 10.0.2.2
+
 std::int64_t nanoseconds() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -86,7 +113,8 @@ const SlirpCb SlirpNetwork::callbacks = {
     .init_completed = [](Slirp*, void*) {},
     .timer_new_opaque = [](SlirpTimerId, void*, void*) -> void* { std::abort(); }};
 
-SlirpNetwork::SlirpNetwork(const NetworkChoice& choice, int socket) : socket_(socket) {
+SlirpNetwork::SlirpNetwork(const NetworkChoice& choice, int socket)
+    : socket_(socket), host_loopback_(choice.host_loopback) {
     SlirpConfig configuration{};
     configuration.version = SLIRP_CONFIG_VERSION_MAX;
     configuration.in_enabled = true;
@@ -95,6 +123,10 @@ SlirpNetwork::SlirpNetwork(const NetworkChoice& choice, int socket) : socket_(so
     configuration.vhost = address("10.0.2.2");
     configuration.vdhcp_start = address("10.0.2.15");
     configuration.vnameserver = address("10.0.2.3");
+    // libslirp would drop what the guest answers to a forwarded datagram as well.
+    const bool forwards_datagrams =
+        std::ranges::any_of(choice.forwards, [](const PortForward& each) { return each.udp; });
+    configuration.disable_host_loopback = !choice.host_loopback && !forwards_datagrams;
     configuration.if_mtu = choice.mtu;
     configuration.if_mru = choice.mtu;
     slirp_.reset(slirp_new(&configuration, &callbacks, this));
@@ -158,14 +190,44 @@ bool SlirpNetwork::take_frames() {
         }
         const auto length = static_cast<std::size_t>(got);
         if (length >= frame_header && length <= bytes.size() &&
-            !is_fragment(std::span(bytes).first(length))) {
+            !is_fragment(std::span(bytes).first(length)) && !is_refused(std::span(bytes).first(length))) {
             slirp_input(slirp_.get(), bytes.data(), static_cast<int>(length));
         }
     }
     return true;
 }
 
+// This machine connects to 0/8 and 127/8 by its loopback, whatever libslirp was told, and libslirp to its own
+// names for that: a connection begins with SYN without ACK.
+bool SlirpNetwork::is_refused(std::span<const std::uint8_t> frame) const {
+    constexpr std::uint32_t everybody = 0xffffffff;
+    constexpr std::size_t flags = 12; // low byte of the word
+    constexpr std::size_t syn_ack = 0x12;
+    constexpr std::size_t syn = 2;
+    constexpr std::size_t dhcp = 67;
+    if (host_loopback_ || !is_ipv4(frame)) {
+        return false;
+    }
+    const std::uint32_t to = address_at(frame, destination_at);
+    if (to >> 24U == 0 || to >> 24U == IN_LOOPBACKNET) {
+        return true;
+    }
+    if (to != this_machine && to != everybody) {
+        return false;
+    }
+    const std::size_t port = word_of_transport(frame, 2);
+    return (frame[protocol_at] == IPPROTO_TCP && (word_of_transport(frame, flags) & syn_ack) == syn) ||
+           (frame[protocol_at] == IPPROTO_UDP && port != dhcp && !may_be_answered_.test(port));
+}
+
+void SlirpNetwork::note_datagram(std::span<const std::uint8_t> frame) {
+    if (is_ipv4(frame) && frame[protocol_at] == IPPROTO_UDP && address_at(frame, source_at) == this_machine) {
+        may_be_answered_.set(word_of_transport(frame, 0));
+    }
+}
+
 void SlirpNetwork::give_frame(std::span<const std::uint8_t> frame) {
+    note_datagram(frame);
     ssize_t sent = 0;
     do {
         sent = send(socket_, frame.data(), frame.size(), MSG_NOSIGNAL);

@@ -3,6 +3,7 @@
 
 #include "toolchain/net/network_choice.hpp"
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <poll.h>
@@ -31,7 +32,14 @@ private:
     struct Release {
         void operator()(Slirp* slirp) const { slirp_cleanup(slirp); }
     };
+    // To this machine's loopback, which the guest may not.
+    [[nodiscard]] bool is_refused(std::span<const std::uint8_t> frame) const;
+    void note_datagram(std::span<const std::uint8_t> frame);
+
     int socket_;
+    bool host_loopback_;
+    // Ports of this machine that a datagram came to the guest from: it may answer.
+    std::bitset<65536> may_be_answered_;
     bool guest_lives_ = true;
     std::vector<pollfd> waiting_;
     std::unique_ptr<Slirp, Release> slirp_;

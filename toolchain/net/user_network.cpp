@@ -20,7 +20,7 @@ namespace previrt {
 
 namespace {
 
-// The child's first message: nothing but its first character where all is well.
+// The child's first message: what it lacks. Throws InputError where it failed.
 std::string await_start(const Descriptor& end) {
     std::array<char, 512> text{};
     ssize_t got = 0;
@@ -28,9 +28,13 @@ std::string await_start(const Descriptor& end) {
         got = recv(end.number(), text.data(), text.size(), 0);
     } while (got < 0 && errno == EINTR);
     if (got <= 0) {
-        return "its process ended before it had begun";
+        throw InputError("its process ended before it had begun");
     }
-    return {text.data() + 1, static_cast<std::size_t>(got - 1)};
+    std::string said(text.data() + 1, static_cast<std::size_t>(got - 1));
+    if (text[0] != static_cast<char>(UserNetworkStart::begun)) {
+        throw InputError(said);
+    }
+    return said;
 }
 
 } // namespace
@@ -48,11 +52,15 @@ UserNetwork::UserNetwork(const NetworkChoice& choice) {
     }
     pair.theirs.close();
     end_ = std::move(pair.ours);
-    const std::string failure = await_start(end_);
-    if (!failure.empty() || fcntl(end_.number(), F_SETFL, O_NONBLOCK) != 0) {
+    try {
+        lacking_ = await_start(end_);
+        if (fcntl(end_.number(), F_SETFL, O_NONBLOCK) != 0) {
+            throw InputError("its socket: " + std::generic_category().message(errno));
+        }
+    } catch (const InputError& error) {
         end_.close();
         waitpid(process_, nullptr, 0);
-        throw InputError("--net user: " + (failure.empty() ? "its socket" : failure));
+        throw InputError(std::string("--net user: ") + error.what());
     }
 }
 

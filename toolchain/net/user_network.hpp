@@ -4,6 +4,7 @@
 #include "toolchain/host/program.hpp"
 #include "toolchain/net/network_choice.hpp"
 
+#include <string>
 #include <sys/types.h>
 
 namespace previrt {
@@ -22,10 +23,13 @@ public:
 
     [[nodiscard]] int end() const { return end_.number(); } // nonblocking
     [[nodiscard]] pid_t process() const { return process_; }
+    // What should keep it from this machine's files, and why it does not; empty: it does.
+    [[nodiscard]] const std::string& lacking() const { return lacking_; }
 
 private:
     Descriptor end_;
     pid_t process_ = 0;
+    std::string lacking_;
 };
 
 } // namespace previrt

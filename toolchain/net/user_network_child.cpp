@@ -115,8 +115,9 @@ void confine() {
     filter.apply();
 }
 
-void tell(int socket, std::string_view failure) {
-    send(socket, (std::string(1, '\0') + std::string(failure)).data(), failure.size() + 1, MSG_NOSIGNAL);
+void tell(int socket, UserNetworkStart start, std::string_view text) {
+    const std::string message = std::string(1, static_cast<char>(start)) + std::string(text);
+    send(socket, message.data(), message.size(), MSG_NOSIGNAL);
 }
 
 } // namespace
@@ -127,15 +128,18 @@ void become_user_network(const NetworkChoice& choice, int socket) {
         leave_terminal();
         socket = keep_only(socket);
         SlirpNetwork network(choice, socket);
-        allow_reading_beneath(directory_of_name_servers());
+        std::string lacking;
+        if (!allow_reading_beneath(directory_of_name_servers())) {
+            lacking = std::string("Landlock: ") + std::generic_category().message(errno);
+        }
         drop_user();
         set_limits();
         end_with_monitor(); // Linux forgets it where the user changes
         confine();
-        tell(socket, "");
+        tell(socket, UserNetworkStart::begun, lacking);
         network.run();
     } catch (const std::exception& error) {
-        tell(socket, error.what());
+        tell(socket, UserNetworkStart::failed, error.what());
     }
     _exit(0);
 }

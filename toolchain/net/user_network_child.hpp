@@ -3,10 +3,16 @@
 
 #include "toolchain/net/network_choice.hpp"
 
+#include <cstdint>
+
 namespace previrt {
 
-// What a child does after fork: keeps itself from the machine, says through the socket how it went (a NUL,
-// and then nothing, or why not), and is a network for whoever is at its other end, until that is closed.
+// The first byte of what it says; behind it, what keeps it from the machine and could not be had, or why it
+// failed.
+enum class UserNetworkStart : std::uint8_t { begun, failed };
+
+// What a child does after fork: keeps itself from the machine, says through the socket how it went, and is a
+// network for whoever is at its other end, until that is closed.
 [[noreturn]] void become_user_network(const NetworkChoice& choice, int socket);
 
 } // namespace previrt

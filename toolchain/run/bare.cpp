@@ -23,7 +23,7 @@ MachineOptions machine_for(const RunOptions& options) {
     if (!options.initrd.empty()) {
         add({"-initrd", options.initrd});
     }
-    if (options.net == "user") {
+    if (options.net.starts_with("user")) {
         add({"-nic", "user,model=e1000"});
     } else if (options.net.starts_with("tap=")) {
         add({"-nic", "tap,ifname=" + options.net.substr(4) + ",script=no,downscript=no,model=e1000"});

@@ -39,10 +39,20 @@ std::string user_network(const NetworkChoice& choice) {
 
 } // namespace
 
+void check_network_of_qemu(const NetworkChoice& choice, const std::string& place) {
+    if (choice.kind == NetworkKind::user && !choice.host_loopback) {
+        throw InputError(
+            "--net user: --on " + place +
+            " has QEMU's, by which the guest reaches the services of this machine's own loopback: allow "
+            "that by --net user,host-loopback, or take tap=NAME");
+    }
+}
+
 void check_bridged_network(const NetworkChoice& choice, const std::string& place) {
     if (choice.kind == NetworkKind::by_switch) {
         throw InputError("--net switch=" + choice.name + ": --on " + place + " has user, tap=NAME, none");
     }
+    check_network_of_qemu(choice, place);
     if (choice.mtu != only_mtu) {
         throw InputError("--net: with --on " + place + " its mtu is 1500");
     }

@@ -11,6 +11,9 @@ namespace previrt {
 // The network of a guest in a machine that QEMU emulates: a bridge in there joins the guest's card to one
 // that QEMU emulates.
 
+// Throws InputError where the guest would get more than was said.
+void check_network_of_qemu(const NetworkChoice& choice, const std::string& place);
+
 // Throws InputError for what cannot be joined so. `place`: of --on.
 void check_bridged_network(const NetworkChoice& choice, const std::string& place);
 // The machine's card, for QEMU.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/guest_network.hpp"
 
+#include "toolchain/image/input_error.hpp"
 #include "toolchain/net/cable_signals.hpp"
 #include "toolchain/net/switch_return.hpp"
 #include "toolchain/run/confinement.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <iostream>
 #include <sys/eventfd.h>
 #include <utility>
 
@@ -23,6 +25,20 @@ void GuestNetwork::describe(monitored::NetworkStart& start) const {
     std::ranges::copy(choice_.mac, start.address);
     start.is_there = true;
     start.finishes_packets = end_.packets().has_headers;
+}
+
+void GuestNetwork::judge_isolation(const RunOptions& options) const {
+    const std::string lacking = end_.lacking();
+    if (lacking.empty()) {
+        return;
+    }
+    const std::string text =
+        "nothing but its user keeps the process of --net user from reading this machine's files (" + lacking +
+        "; Linux has it from 5.13 on, where lsm= names landlock)";
+    if (options.require_isolation) {
+        throw InputError("--require-isolation: " + text);
+    }
+    std::cerr << "previrt: warning: " << text << '\n';
 }
 
 void GuestNetwork::relay(monitored::NetworkStart& start, const GuestRings& rings,

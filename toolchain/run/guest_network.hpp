@@ -8,6 +8,7 @@
 #include "toolchain/net/network_end.hpp"
 #include "toolchain/net/packet_relay.hpp"
 #include "toolchain/run/monitored_threads.hpp"
+#include "toolchain/run/run.hpp"
 
 #include <functional>
 #include <optional>
@@ -33,6 +34,9 @@ public:
     void describe(monitored::NetworkStart& start) const;
     [[nodiscard]] pid_t process() const { return end_.process(); } // of its own; 0: none
     [[nodiscard]] bool connects() const { return choice_.kind == NetworkKind::by_switch; }
+    // Says what should be between this machine and the network's process and is not, or throws it: see
+    // judge_isolation.
+    void judge_isolation(const RunOptions& options) const;
 
     // The thread's work: confines itself, then carries packets until the guest has ended. `start`: where the
     // guest has it. `group`: see confine_relay_thread.

@@ -35,4 +35,11 @@ void judge_isolation(const RunOptions& options, const MissingLayers& missing) {
     std::cerr << "previrt: warning: " << text << '\n';
 }
 
+void say_that_programs_reach_kernel(const RunOptions& options, const char* remedy) {
+    if (options.watch_console && !options.quiet) {
+        std::cerr << "previrt: warning: the guest's programs can reach their kernel here; " << remedy
+                  << " keeps them from it (--quiet: without this line)\n";
+    }
+}
+
 } // namespace previrt

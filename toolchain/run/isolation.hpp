@@ -17,4 +17,7 @@ struct MissingLayers {
 // Says so in one line, with the remedy, or throws it as an InputError where the options want all layers.
 void judge_isolation(const RunOptions& options, const MissingLayers& missing);
 
+// Says in one line that the guest's programs can reach their kernel, and how to keep them from it.
+void say_that_programs_reach_kernel(const RunOptions& options, const char* remedy);
+
 } // namespace previrt

@@ -5,6 +5,7 @@
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
 #include "toolchain/run/confinement.hpp"
+#include "toolchain/run/isolation.hpp"
 #include "toolchain/run/kvm_host.hpp"
 #include "toolchain/run/kvm_image.hpp"
 #include "toolchain/run/kvm_machine.hpp"
@@ -42,6 +43,9 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
+    if (!options.isolate) {
+        say_that_programs_reach_kernel(options, "--isolate");
+    }
     return run_machine(machine, options);
 }
 

@@ -107,6 +107,9 @@ void KvmMachine::call() const {
 }
 
 MonitoredEnd KvmMachine::run(const RunOptions& options) {
+    if (network_) {
+        network_->judge_isolation(options);
+    }
     write_handover(options);
     const auto call_guest = [this] { call(); };
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(layout_.output),

@@ -65,6 +65,9 @@ std::string nested_command(const std::string& program, const std::vector<std::st
     if (!options.rewrite) {
         add({"--no-rewrite"});
     }
+    if (options.quiet) {
+        add({"--quiet"});
+    }
     if (options.verbose) {
         add({"--verbose"});
     }

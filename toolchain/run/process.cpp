@@ -5,6 +5,7 @@
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
+#include "toolchain/run/isolation.hpp"
 #include "toolchain/run/monitored_end.hpp"
 #include "toolchain/run/process_clock.hpp"
 #include "toolchain/run/process_filter.hpp"
@@ -87,6 +88,7 @@ RunStatus run_process(const RunOptions& options) {
     PreparedGuest guest = prepare(options);
     warn_of_too_much(options.memory);
     ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
+    say_that_programs_reach_kernel(options, "--on kvm --isolate");
     if (options.verbose) {
         machine.describe(std::cerr);
     }

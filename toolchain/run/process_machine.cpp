@@ -176,6 +176,9 @@ void ProcessMachine::end() const {
 }
 
 MonitoredEnd ProcessMachine::run(const RunOptions& options) {
+    if (network_) {
+        network_->judge_isolation(options);
+    }
     const auto call_guest = [this] { call(); };
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(handover_.output),
                                                   ring<ConsoleRing>(handover_.input), call_guest);

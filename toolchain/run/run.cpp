@@ -178,8 +178,11 @@ void check_network(const RunOptions& options, const Place& place) {
     } else if (place.has_vmm) {
         throw InputError("--net: --on " + std::string(place.name) +
                          " has no network so far; process, kvm, kvm-nested and xen-domu have");
-    } else if (options.net != "user" && !options.net.starts_with("tap=")) {
-        throw InputError("--net " + options.net + ": --on bare has user, tap=NAME, none");
+    } else if (options.net != "user" && options.net != "user,host-loopback" &&
+               !options.net.starts_with("tap=")) {
+        throw InputError("--net " + options.net + ": --on bare has user,host-loopback, tap=NAME, none");
+    } else {
+        check_network_of_qemu(parse_network(options.net), place.name);
     }
 }
 
@@ -237,7 +240,7 @@ RunStatus run_guest(const RunOptions& options) {
     RunOptions announcing = options;
     const Descriptor counters = open_counters(options, place);
     announcing.counters = counters.number();
-    if (options.watch_console) {
+    if (options.watch_console && !options.quiet) {
         announcing.announce = [&](const std::string& sha256) {
             std::cerr << "previrt: " << options.kernel << " (sha256 " << sha256 << ") on " << place.name
                       << ": " << place.description << (isatty(STDIN_FILENO) != 0 ? "; Ctrl-] ends it" : "")

@@ -27,6 +27,7 @@ struct RunOptions {
     int counters = -1;                // where `stats` is open already; -1: nowhere
     bool require_isolation = false;   // refuse to run with less than all layers between guest and host
     double timeout = 0;               // seconds; 0: none
+    bool quiet = false;               // say nothing at the start but what is wrong
     bool verbose = false;             // show what the hypervisor says
     bool deterministic = false;       // count instructions instead of time: the same run twice is identical
     bool watch_console = true;        // standard input and output are the console; else it goes to `console`

@@ -37,7 +37,15 @@ TEST(BridgedNetwork, OfNoneIsNone) {
 TEST(BridgedNetwork, HasNeitherSwitchNorLargeFrames) {
     EXPECT_THROW(check_bridged_network(parse_network("switch=socket"), "xen-domu"), InputError);
     EXPECT_THROW(check_bridged_network(parse_network("user,mtu=9000"), "xen-domu"), InputError);
-    EXPECT_NO_THROW(check_bridged_network(parse_network("user,mtu=1500"), "xen-domu"));
+    EXPECT_NO_THROW(check_bridged_network(parse_network("user,host-loopback,mtu=1500"), "xen-domu"));
+}
+
+// It has no user network that leaves this machine's loopback out.
+TEST(BridgedNetwork, ReachesTheLoopbackOnlyWhereAsked) {
+    EXPECT_THROW(check_bridged_network(parse_network("user"), "xen-domu"), InputError);
+    EXPECT_THROW(check_network_of_qemu(parse_network("user"), "bare"), InputError);
+    EXPECT_NO_THROW(check_network_of_qemu(parse_network("user,host-loopback"), "bare"));
+    EXPECT_NO_THROW(check_network_of_qemu(parse_network("tap=tap0"), "bare"));
 }
 
 } // namespace

@@ -15,6 +15,8 @@ TEST(NetworkChoice, Kinds) {
     EXPECT_EQ(user.kind, NetworkKind::user);
     EXPECT_EQ(user.mac, (MacAddress{0x52, 0x54, 0, 0x12, 0x34, 0x56}));
     EXPECT_EQ(user.mtu, 1500U);
+    EXPECT_FALSE(user.host_loopback);
+    EXPECT_TRUE(parse_network("user,mtu=9000,host-loopback,tcp=1:2").host_loopback);
     const NetworkChoice tap = parse_network("tap=tap0");
     EXPECT_EQ(tap.kind, NetworkKind::tap);
     EXPECT_EQ(tap.name, "tap0");
@@ -71,12 +73,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"", ""}, BadCase{"usr", "usr"}, BadCase{"user=", "user="}, BadCase{"none=1", "none=1"},
         BadCase{"tap", "tap"}, BadCase{"tap=", "tap="}, BadCase{"switch=", "switch="}, BadCase{"user,", ""},
-        BadCase{"user,,mtu=100", ""}, BadCase{"none,mtu=100", "mtu=100"}, BadCase{"user,mtu", "mtu"},
-        BadCase{"tap=a,mtu=100", "mtu=100"}, BadCase{"switch=a,mtu=100", "mtu=100"},
-        BadCase{"user,mtu=67", "mtu=67"}, BadCase{"user,mtu=9001", "mtu=9001"},
-        BadCase{"user,mtu=+100", "mtu=+100"}, BadCase{"user,mtu=100x", "mtu=100x"},
-        BadCase{"user,mtu=99999999999", "mtu=99999999999"}, BadCase{"user,mtu=100,mtu=200", "mtu=200"},
-        BadCase{"tap=a,tcp=1:2", "tcp=1:2"}, BadCase{"user,mac=52:54:00:12:34", "mac=52:54:00:12:34"},
+        BadCase{"user,,mtu=100", ""}, BadCase{"user,host-loopback,host-loopback", "host-loopback"},
+        BadCase{"tap=a,host-loopback", "host-loopback"}, BadCase{"user,host-loopback=", "host-loopback="},
+        BadCase{"none,mtu=100", "mtu=100"}, BadCase{"user,mtu", "mtu"}, BadCase{"tap=a,mtu=100", "mtu=100"},
+        BadCase{"switch=a,mtu=100", "mtu=100"}, BadCase{"user,mtu=67", "mtu=67"},
+        BadCase{"user,mtu=9001", "mtu=9001"}, BadCase{"user,mtu=+100", "mtu=+100"},
+        BadCase{"user,mtu=100x", "mtu=100x"}, BadCase{"user,mtu=99999999999", "mtu=99999999999"},
+        BadCase{"user,mtu=100,mtu=200", "mtu=200"}, BadCase{"tap=a,tcp=1:2", "tcp=1:2"},
+        BadCase{"user,mac=52:54:00:12:34", "mac=52:54:00:12:34"},
         BadCase{"user,mac=52:54:00:12:34:5", "mac=52:54:00:12:34:5"},
         BadCase{"user,mac=52:54:00:12:34:5g", "mac=52:54:00:12:34:5g"},
         BadCase{"user,mac=53:54:00:12:34:56", "mac=53:54:00:12:34:56"}, // a group's

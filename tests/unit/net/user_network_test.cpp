@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 #include <poll.h>
+#include <seccomp.h>
 #include <span>
 #include <string>
 #include <sys/socket.h>
@@ -117,6 +118,20 @@ protected:
         set_word(frame, 24, checksum(std::span(frame).subspan(ip_start, 20)));
         append(frame, content);
         give(frame);
+    }
+    // Asks for one.
+    void give_connection(const Address& to, std::uint16_t port) {
+        Bytes begin;
+        append_word(begin, 1024);
+        append_word(begin, port);
+        append(begin, std::array<std::uint8_t, 16>{0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 0x20, 0, 0, 0, 0, 0});
+        Bytes summed; // with the pseudo header
+        append(summed, guest);
+        append(summed, to);
+        append(summed, std::array<std::uint8_t, 4>{0, tcp, 0, 20});
+        append(summed, begin);
+        set_word(begin, 16, checksum(summed));
+        give_ip(guest, to, tcp, begin);
     }
     // Answers those who look for the guest.
     Bytes take(const std::function<bool(const Bytes&)>& is_awaited) {
@@ -231,8 +246,9 @@ TEST_F(Network, ForwardsConnections) {
     EXPECT_EQ(begin[transport_start + 13], syn);
 }
 
-// As a guest gets to a service of this machine: through 10.0.2.2.
-TEST_F(Network, OpensConnectionsWhenConfined) {
+// How a guest gets to a service of this machine, where it may: through 10.0.2.2. Where it may not, by no
+// name.
+TEST_F(Network, OpensConnectionsToThisMachineWhereAsked) {
     const Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -241,25 +257,47 @@ TEST_F(Network, OpensConnectionsWhenConfined) {
     ASSERT_EQ(bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), length), 0);
     ASSERT_EQ(listen(listener.number(), 1), 0);
     getsockname(listener.number(), reinterpret_cast<sockaddr*>(&address), &length);
+    pollfd waiting{.fd = listener.number(), .events = POLLIN, .revents = 0};
     start();
     find_gateway();
-    Bytes begin;
-    append_word(begin, 1024);
-    append_word(begin, ntohs(address.sin_port));
-    append(begin, std::array<std::uint8_t, 16>{0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 0x20, 0, 0, 0, 0, 0});
-    Bytes summed; // with the pseudo header
-    append(summed, guest);
-    append(summed, gateway);
-    append(summed, std::array<std::uint8_t, 4>{0, tcp, 0, 20});
-    append(summed, begin);
-    set_word(begin, 16, checksum(summed));
-    give_ip(guest, gateway, tcp, begin);
+    for (const Address& to : {gateway, Address{127, 0, 0, 1}, Address{127, 1, 2, 3}, Address{0, 0, 0, 0},
+                              Address{255, 255, 255, 255}}) {
+        give_connection(to, ntohs(address.sin_port));
+    }
+    EXPECT_EQ(poll(&waiting, 1, 500), 0) << "the guest reached this machine's loopback";
+    network_.reset();
+
+    start(",host-loopback");
+    find_gateway();
+    give_connection(gateway, ntohs(address.sin_port));
     const Bytes answer = take([](const Bytes& frame) { return is_ip(frame, tcp); });
     ASSERT_GE(answer.size(), transport_start + 20);
     constexpr std::uint8_t syn_and_ack = 0x12;
     EXPECT_EQ(answer[transport_start + 13], syn_and_ack);
-    pollfd waiting{.fd = listener.number(), .events = POLLIN, .revents = 0};
     EXPECT_EQ(poll(&waiting, 1, 5000), 1);
+}
+
+// On a machine without Landlock.
+TEST_F(Network, TellsWhatDoesNotKeepItFromThisMachine) {
+    const pid_t without = fork();
+    if (without == 0) {
+        scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+        bool told =
+            seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(landlock_create_ruleset), 0) == 0 &&
+            seccomp_load(filter) == 0;
+        try {
+            start();
+            told = told && network_->lacking() == "Landlock: Function not implemented";
+        } catch (const InputError& error) {
+            std::fputs(error.what(), stderr);
+            told = false;
+        }
+        network_.reset();
+        _exit(told ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(without, &status, 0), without);
+    EXPECT_EQ(status, 0);
 }
 
 TEST_F(Network, APortInUseIsNamed) {

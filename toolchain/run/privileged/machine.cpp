@@ -77,6 +77,9 @@ void PrivilegedMachine::write_handover(const KvmTime& time) {
 }
 
 MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
+    if (network_) {
+        network_->judge_isolation(options);
+    }
     const KvmTime time = read_kvm_time(processor_->descriptor());
     write_handover(time);
     auto& output = at<monitored::ConsoleRing>(layout_.output.offset);
