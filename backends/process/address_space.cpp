@@ -117,8 +117,8 @@ std::uint64_t vmm_entry(unsigned /*level*/, bool /*user*/) {
     return 0;
 }
 
-bool slot_is_reserved(unsigned root_index) {
-    return root_index == arena_slot;
+bool slot_is_reserved(unsigned /*root_index*/) {
+    return false; // but for the slot of the map, which has the VMM's memory too
 }
 
 } // namespace previrt::backend

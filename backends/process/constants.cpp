@@ -18,6 +18,8 @@ std::uint64_t place_of(const LayoutConstantInfo& constant) {
         return ram_address;
     case LayoutConstant::vmalloc:
         return vmalloc_address;
+    case LayoutConstant::vmalloc_bytes:
+        return vmalloc_bytes;
     case LayoutConstant::vmemmap:
         return frame_table_address;
     case LayoutConstant::cpu_entry_area:
@@ -29,7 +31,7 @@ std::uint64_t place_of(const LayoutConstantInfo& constant) {
     case LayoutConstant::modules_end:
         return modules_end;
     case LayoutConstant::fixmap_top:
-        return fixed_map_slot_address | (constant.place & (slot_bytes - 1));
+        return mapped_slot_address | (constant.place & (slot_bytes - 1));
     }
     return constant.place;
 }

@@ -73,13 +73,13 @@ std::uint64_t address_in_ram(std::uint64_t frame) {
 
 void empty_users_part() {
     unmap(0, kernel_address);
-    unmap(image_address + image_room, user_end);
+    unmap(modules_end, user_end);
     forget_user_calls(0, user_end);
 }
 
 void empty_kernels_part() {
     unmap(modules_address, modules_end);
-    unmap(frame_table_address, arena_address);
+    unmap(mapped_slot_address, host_end);
 }
 
 enum class Mapped : std::uint8_t { done, failed, refused };
@@ -183,7 +183,7 @@ struct Run {
 };
 
 Run find_run(const Leaf& leaf, std::uint64_t address) {
-    if (address >= fixed_map_slot_address) {
+    if (address >= fixed_map_address) {
         return {.before = 0, .behind = 0}; // Linux changes these one by one, 31 000 times in a boot
     }
     // What is mapped already is not mapped again: the host would tear it down first. Of a shared table an

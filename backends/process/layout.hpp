@@ -10,40 +10,45 @@ constexpr unsigned page_shift = 12;
 constexpr std::uint64_t page_size = 4096;
 constexpr std::uint64_t large_page_size = std::uint64_t{1} << 21U;
 
-// ---- the low 2 GiB, where sign-extended 32-bit addresses reach: what a kernel is linked for, and the VMM
+// ---- the low 2 GiB, where sign-extended 32-bit addresses reach: what a kernel is linked for, and the VMM.
+// Linux keeps programs off all of it, from its own image to the modules' end.
 
 // A relocatable kernel, slid from the last 2 GiB.
 constexpr std::uint64_t kernel_address = 0x70000000;
 constexpr std::uint64_t kernel_room = 0x08000000;
-constexpr std::uint64_t modules_address = kernel_address + kernel_room;
-constexpr std::uint64_t modules_end = 0x7fc00000;
-// Memory of each process alone: stubs for user mode's system calls.
-constexpr std::uint64_t calls_address = modules_end;
-constexpr std::uint64_t calls_bytes = 0x10000;
-// Memory of each process alone, where its signals are delivered.
-constexpr std::uint64_t private_address = 0x7fd00000;
-constexpr std::uint64_t private_bytes = 0x40000;
-constexpr std::uint64_t image_address = 0x7fe00000;
+constexpr std::uint64_t image_address = kernel_address + kernel_room;
 constexpr std::uint64_t image_room = large_page_size;
 constexpr unsigned handover_index = 508; // the page of it that holds the handover
 constexpr std::uint64_t handover_address = image_address + (std::uint64_t{handover_index} << page_shift);
+// Memory of each process alone: stubs for user mode's system calls.
+constexpr std::uint64_t calls_address = image_address + image_room;
+constexpr std::uint64_t calls_bytes = 0x10000;
+// Memory of each process alone, where its signals are delivered.
+constexpr std::uint64_t private_address = calls_address + calls_bytes;
+constexpr std::uint64_t private_bytes = 0x40000;
+constexpr std::uint64_t modules_address = image_address + (2 * large_page_size);
+static_assert(private_address + private_bytes <= modules_address);
+constexpr std::uint64_t modules_end = 0x7fff0000; // AddressSanitizer's shadow memory begins at 0x7fff7000
 
-// ---- above: 512 GiB for each slot of a root table
+// ---- above: the guest's kernel and the VMM have the last two slots of 512 GiB, the guest's user mode all before.
+// Sanitizers want fixed places for their memory: up to 0x640000000000, and for the guest's libraries and stacks
+// 0x7e8000000000 and what follows.
 
 constexpr std::uint64_t slot_bytes = std::uint64_t{1} << 39U;
-// The guest's user mode ends where its RAM begins, which is Linux's direct map too.
-constexpr std::uint64_t user_end = 0x400000000000;
+constexpr std::uint64_t user_end = 0x7f0000000000;
+// The guest's RAM, which is Linux's direct map too, and the VMM's own memory: no shadow table maps their slot.
 constexpr std::uint64_t ram_address = user_end;
 constexpr unsigned ram_slot = ram_address / slot_bytes;
-constexpr std::uint64_t most_ram = slot_bytes;
-constexpr std::uint64_t frame_table_address = 0x500000000000; // Linux's vmemmap
-constexpr std::uint64_t vmalloc_address = 0x580000000000;     // and 32 TiB of it
-constexpr std::uint64_t processor_area_address = 0x7e0000000000;
-constexpr std::uint64_t espfix_address = 0x7e8000000000;
-constexpr std::uint64_t fixed_map_slot_address = 0x7f0000000000;
-// The VMM's own memory.
-constexpr std::uint64_t arena_address = 0x7f8000000000;
-constexpr unsigned arena_slot = arena_address / slot_bytes;
+constexpr std::uint64_t most_ram = slot_bytes / 2;
+constexpr std::uint64_t arena_address = ram_address + most_ram;
+// All else of Linux's, which the shadow tables map. Linux wants espfix at the start of a slot, and uses half of it.
+constexpr std::uint64_t mapped_slot_address = ram_address + slot_bytes;
+constexpr std::uint64_t espfix_address = mapped_slot_address;
+constexpr std::uint64_t vmalloc_address = espfix_address + (slot_bytes / 2);
+constexpr std::uint64_t vmalloc_bytes = std::uint64_t{192} << 30U;
+constexpr std::uint64_t frame_table_address = vmalloc_address + vmalloc_bytes; // Linux's vmemmap
+constexpr std::uint64_t processor_area_address = 0x7ff800000000;
+constexpr std::uint64_t fixed_map_address = 0x7fff00000000;
 constexpr std::uint64_t host_end = 0x7ffffffff000; // of what a process has
 
 // Of the guest's address spaces; the monitor ends a guest that makes more processes.

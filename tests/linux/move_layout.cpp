@@ -22,21 +22,24 @@ constexpr std::uint64_t slot(unsigned index) {
 }
 
 std::uint64_t new_place(const LayoutConstantInfo& constant) {
+    constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
     switch (constant.constant) {
     case LayoutConstant::user_end:
-        return slot(128) - 4096;
+        return slot(254) - 4096;
     case LayoutConstant::direct_map:
-        return slot(128);
-    case LayoutConstant::vmemmap:
-        return slot(160);
+        return slot(254);
+    case LayoutConstant::espfix: // half of the last slot, as in a process
+        return slot(255);
     case LayoutConstant::vmalloc:
-        return slot(176);
+        return slot(255) + 256 * gib;
+    case LayoutConstant::vmalloc_bytes:
+        return 192 * gib;
+    case LayoutConstant::vmemmap:
+        return slot(255) + 448 * gib;
     case LayoutConstant::cpu_entry_area:
-        return slot(252);
-    case LayoutConstant::espfix:
-        return slot(253);
+        return slot(255) + 480 * gib;
     case LayoutConstant::fixmap_top:
-        return slot(254) | (constant.place & (slot(1) - 1));
+        return slot(255) | (constant.place & (slot(1) - 1));
     case LayoutConstant::modules: // within 2 GiB of the image, which stays
     case LayoutConstant::modules_end:
         break;

@@ -34,7 +34,7 @@ std::uint64_t free_bytes(std::uint64_t guest_memory) {
 Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes,
                          std::uint64_t filter_bytes) {
     if (guest_memory > most_ram) {
-        throw InputError("--memory: in a process a guest has 512 GiB at most");
+        throw InputError("--memory: in a process a guest has 256 GiB at most");
     }
     Handover handover{};
     std::uint64_t end = image_room;

@@ -39,7 +39,7 @@ CASE denies_vmm(void) {
 /* No signal can be delivered any more. */
 CASE denies_signal_stack(void) {
     find_gadget();
-    protect(0x7fd00000, 0x40000, 0);
+    protect(vmm_private, 0x40000, 0);
     asm volatile("ud2");
     print("FAIL: it came back\n");
 }
@@ -74,7 +74,7 @@ CASE fills_memory(void) {
     print("mappings: %s\n", count < 70000 ? "they have an end" : "FAIL: without end");
     got = map_file(first, UINT64_C(1) << 45, 0);
     print("address space: %s\n", got < 0 ? "it has an end" : "FAIL: without end");
-    for (uint64_t at = UINT64_C(0x400001800000); at < UINT64_C(0x400000000000) + handover->guest_memory;
+    for (uint64_t at = guest_ram + 0x1800000; at < guest_ram + handover->guest_memory;
          at += 0x1000) {
         *(volatile uint64_t*)at = at;
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+void address_space(void);
 void threads(void);
 void floating_point(void);
 void mappings(void);

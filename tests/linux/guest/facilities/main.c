@@ -10,6 +10,7 @@ static const struct facility {
 	const char *name;
 	void (*run)(void);
 } facilities[] = {
+	{ "address space", address_space },
 	{ "threads", threads },
 	{ "floating point", floating_point },
 	{ "mappings", mappings },
