@@ -66,6 +66,9 @@ std::uint64_t map_entry();
 unsigned map_slot();
 std::uint64_t vmm_entry(unsigned level, bool user);
 bool slot_is_reserved(unsigned root_index); // the hypervisor's own
+// From this address of the slot on, the guest's kernel reaches the VMM's memory: an access to what it maps
+// there itself would not fault. 0: nowhere.
+std::uint64_t vmm_memory_in_slot(unsigned root_index);
 
 // ---- processor state that the real processor holds for the guest
 

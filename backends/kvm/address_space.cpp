@@ -143,6 +143,11 @@ std::uint64_t vmm_entry(unsigned level, bool user) {
     return tables[level - 2] | table_flags;
 }
 
+std::uint64_t vmm_memory_in_slot(unsigned root_index) {
+    constexpr std::uint64_t sign = 0xffff000000000000;
+    return root_index == map_root_index ? sign | (std::uint64_t{map_root_index} << 39U) : 0;
+}
+
 // KVM runs nothing of it without interpreting.
 bool slot_is_reserved(unsigned root_index) {
     constexpr unsigned interpreted = 256;

@@ -117,6 +117,10 @@ std::uint64_t vmm_entry(unsigned /*level*/, bool /*user*/) {
     return 0;
 }
 
+std::uint64_t vmm_memory_in_slot(unsigned root_index) {
+    return root_index == ram_slot ? arena_address : 0;
+}
+
 bool slot_is_reserved(unsigned /*root_index*/) {
     return false; // but for the slot of the map, which has the VMM's memory too
 }

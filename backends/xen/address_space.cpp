@@ -165,6 +165,11 @@ std::uint64_t vmm_entry(unsigned level, bool user) {
     return machine_address(vmm_table_page(level - 1)) | table_flags;
 }
 
+std::uint64_t vmm_memory_in_slot(unsigned root_index) {
+    constexpr std::uint64_t sign = 0xffff000000000000;
+    return root_index == map_root_index ? sign | (std::uint64_t{map_root_index} << 39U) : 0;
+}
+
 bool slot_is_reserved(unsigned root_index) {
     constexpr unsigned first = 256;
     constexpr unsigned last = 271;

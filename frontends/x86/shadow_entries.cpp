@@ -3,6 +3,7 @@
 
 #include "frontends/x86/shadow_protection.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt::shadow {
@@ -56,6 +57,18 @@ void drop(TableNumber table) {
     }
     backend::retire_table(table);
     bury_table(table);
+}
+
+// A processor may do so too. What is below is followed from now on, and no mapping over the VMM is missed.
+std::uint64_t use_in_advance(TableNumber table, unsigned index) {
+    const std::uint64_t place =
+        (tables[table].guest_frame << page_shift) + (std::uint64_t{index} * sizeof(std::uint64_t));
+    auto* const entry = reinterpret_cast<std::uint64_t*>(physical_memory(place, sizeof(std::uint64_t)));
+    if (entry == nullptr) {
+        stop_guest("a page table lies outside RAM, at", place);
+    }
+    *entry |= page_accessed;
+    return *entry;
 }
 
 std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view,
@@ -127,9 +140,19 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
         return leaf_entry(child_view, guest_entry, frame_of(guest_entry));
     }
     if (last && level == 2) {
+        if ((guest_entry & page_present) != 0) {
+            // Its kernel reaches the VMM there, so that no access would tell. Of the table below no shadow is
+            // kept: that there is one has to be enough. Linux leaves this hole
+            // (Documentation/arch/x86/x86_64/mm.rst).
+            stop_guest("the guest maps memory over the VMM, which has the 2 MiB from", 0 - large_page_bytes);
+        }
         return backend::vmm_entry(level, child_view == View::user); // the last 2 MiB are the VMM's
     }
     const std::uint64_t absent = last ? backend::vmm_entry(level, child_view == View::user) : 0;
+    if (last && (guest_entry & (page_present | page_accessed)) == page_present &&
+        !has_reserved_bits(level, guest_entry)) {
+        guest_entry = use_in_advance(table, index);
+    }
     if ((guest_entry & (page_present | page_accessed)) == page_present) {
         kernel_pages_are_lazy = true;
     }
@@ -159,7 +182,9 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     const bool holds_vmm = last;
     TableNumber child = find_table(level - 1, frame, child_view, holds_vmm);
     if (child == no_table) {
-        child = make(level - 1, frame, 0, child_view, holds_vmm, is_lower, purpose);
+        // Of what may lead to a mapping over the VMM nothing is left out.
+        child =
+            make(level - 1, frame, 0, child_view, holds_vmm, is_lower, holds_vmm ? Purpose::access : purpose);
     }
     if (child == no_table) {
         return absent;

@@ -70,6 +70,25 @@ bool may_be_kernels_root(std::uint64_t guest_frame) {
 
 } // namespace
 
+// The VMM may have a part of the slot: then what is below a root's entry is looked at when that is set.
+void refuse_mapping_over_vmm(unsigned root_index, std::uint64_t guest_entry) {
+    const std::uint64_t first = backend::vmm_memory_in_slot(root_index);
+    if (first == 0 || (guest_entry & page_present) == 0) {
+        return;
+    }
+    constexpr unsigned below = root_level - 1;
+    unsigned index = table_index(first, below);
+    if (index != 0 && is_ram_frame(frame_of(guest_entry))) {
+        const std::uint64_t* const entries = guest_table(frame_of(guest_entry));
+        while (index < entries_per_table && (entries[index] & page_present) == 0) {
+            ++index;
+        }
+    }
+    if (index < entries_per_table) {
+        stop_guest("the guest maps memory over the VMM, which has the addresses from", first);
+    }
+}
+
 bool is_the_vmms(unsigned root_index) {
     return root_index == backend::map_slot() || backend::slot_is_reserved(root_index);
 }
@@ -85,6 +104,7 @@ void split_slot(TableNumber root, unsigned index) {
 
 void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry, Purpose purpose) {
     if (is_the_vmms(index)) {
+        refuse_mapping_over_vmm(index, guest_entry);
         return;
     }
     const Table& what = tables[root];

@@ -10,6 +10,9 @@ namespace previrt::shadow {
 // The hypervisor's slots, and the one that holds the VMM's map.
 bool is_the_vmms(unsigned root_index);
 
+// Stops the guest where this entry of a root maps memory of its own over the VMM's.
+void refuse_mapping_over_vmm(unsigned root_index, std::uint64_t guest_entry);
+
 TableNumber find_or_make_root(std::uint64_t guest_frame);
 void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entry,
                       Purpose purpose = Purpose::in_advance);

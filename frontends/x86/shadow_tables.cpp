@@ -66,6 +66,12 @@ void shadow_before_write(std::uint64_t guest_physical) {
 
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level) {
     const std::uint64_t frame = guest_physical >> page_shift;
+    if (level == root_level - 1 && current_root != no_table) { // of the slot of the map there is no shadow
+        const std::uint64_t map = guest_table(tables[current_root].guest_frame)[backend::map_slot()];
+        if ((map & page_present) != 0 && frame_of(map) == frame) {
+            refuse_mapping_over_vmm(backend::map_slot(), map);
+        }
+    }
     if (frame >= frame_count || frames[frame].tables == no_table) {
         return;
     }
@@ -244,6 +250,11 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
         if (!follow_path(address, walk, access)) {
             stop_guest("the shadow tables do not follow the guest's at", address);
         }
+    }
+    // A page of tables on the way to itself, which had no shadow until now.
+    if (access.write && is_protected(walk.physical >> page_shift)) {
+        shadow_before_write(walk.physical);
+        (void)follow_path(address, walk, access);
     }
     backend::flush_entries();
     return {FaultVerdict::hidden, 0};

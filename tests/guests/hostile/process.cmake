@@ -26,7 +26,7 @@ set(lost "^previrt: the host ended the guest: signal Segmentation fault")
 
 as_on_xen(1 "${stopped}CR3 points outside RAM" cr3_far_outside cr3_just_outside)
 as_on_xen(0 "^ok: CR3 wider than an address: #GP at it" cr3_reserved_bits)
-as_on_xen(1 "${stopped}(a triple fault|an access to what the host does not map)" cr3_of_zeros cr3_of_garbage cr3_of_itself)
+as_on_xen(1 "${stopped}(a triple fault|an access to what the host does not map|the guest maps memory over the VMM)" cr3_of_zeros cr3_of_garbage cr3_of_itself)
 as_on_xen(1 "${stopped}an access outside RAM" page_far_outside page_just_outside large_page_outside plain_stores
   string_port_without_end)
 as_on_xen(1 "${stopped}a page table lies outside RAM" table_outside directory_outside)
@@ -64,6 +64,8 @@ endforeach()
 
 in_process(vmm_memory "${any}" "${begun}" kernel_destroys_image kernel_destroys_map kernel_destroys_data
   kernel_destroys_shared_info kernel_jumps_to_image)
+in_process(vmm_memory 1 "${over_vmm} the addresses from 0x7f4000000000$"
+  kernel_page_over_map)
 in_process(vmm_memory 1 "${stopped}the VMM was called from where no site is" kernel_calls_entry)
 in_process(stack "${any}" "${begun}" stack_in_hypervisor_exception stack_in_hypervisor_site stack_in_vmm_exception
   stack_in_vmm_site stack_in_map_exception)

@@ -414,6 +414,9 @@ std::uint64_t vmm_entry(unsigned level, bool user) {
     }
     return ((vmm_at + level) << page_shift) | vmm_flags;
 }
+std::uint64_t vmm_memory_in_slot(unsigned root_index) {
+    return root_index == map_slot() ? 0xffff000000000000 | (std::uint64_t{root_index} << 39U) : 0;
+}
 bool slot_is_reserved(unsigned root_index) {
     return root_index >= 256 && root_index <= 271;
 }
