@@ -28,8 +28,8 @@ std::uint64_t guest_frame_of(std::uint64_t machine_frame); // past guest_ram_byt
 // The VMM is about to write to this page of RAM, where guest_ram() has it.
 void prepare_write(std::uint64_t guest_frame);
 
-// For the list of sites: so many, or more. The list grows by moving, and what it had before is not given back.
-// Empty: there is not that much.
+// For the list of sites: so many, or more. The list grows by moving, and what it had before is not given
+// back. Empty: there is not that much.
 std::span<KnownSite> memory_for_sites(std::size_t least);
 
 // ---- shadow page tables: frames of a pool, by number

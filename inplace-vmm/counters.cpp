@@ -120,6 +120,8 @@ void print_counters() {
     member("packets_sent") << counters.packets_sent;
     member("packets_received") << counters.packets_received;
     member("packets_lost") << counters.packets_lost;
+    member("floating_ports") << counters.floating_ports;
+    member("floating_memory") << counters.floating_memory;
     member("packet_calls") << counters.packet_calls;
     print << "}\n";
 }

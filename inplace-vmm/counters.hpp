@@ -34,7 +34,9 @@ struct Counters {
     std::uint64_t delivered_at_idle;
     std::uint64_t packets_sent;
     std::uint64_t packets_received;
-    std::uint64_t packets_lost; // by the back-end, for what they were or by the other end's word
+    std::uint64_t packets_lost;   // by the back-end, for what they were or by the other end's word
+    std::uint64_t floating_ports; // accesses that nobody answers
+    std::uint64_t floating_memory;
     std::uint64_t packet_calls; // of the other end, where that waits
 };
 

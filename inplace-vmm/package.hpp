@@ -18,6 +18,7 @@ constexpr std::uint64_t package_alignment = 4096;
 
 enum PackageFlags : std::uint32_t {
     package_print_counters = 1, // print the VMM's counters when the guest ends
+    package_strict = 2,         // an access that nobody answers ends the guest
 };
 
 struct PackageHeader {
@@ -39,6 +40,9 @@ constexpr const char* end_line_prefix = "previrt-vmm: end: ";
 constexpr const char* end_powered_off = "powered off";
 constexpr const char* end_rebooted = "rebooted";
 constexpr const char* end_stopped = "stopped"; // ", " and the reason follow
+
+// What a user should know, one line, and the guest goes on.
+constexpr const char* note_line_prefix = "previrt-vmm: note: ";
 
 // With package_print_counters, one line of JSON before it.
 constexpr const char* counters_line_prefix = "previrt-vmm: counters: ";

@@ -194,6 +194,9 @@ void add_run(CLI::App& app, Action& action) {
         "--quiet", options->quiet,
         "Say nothing at the start: neither which kernel runs where, nor whether its programs can "
         "reach it");
+    command->add_flag(
+        "--strict", options->strict,
+        "End the guest where it uses a port or memory that nobody answers; else it reads all ones");
     command->add_flag("--verbose", options->verbose,
                       "Show what the hypervisor says and counts, on standard error");
     command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
@@ -228,6 +231,9 @@ void add_pack(CLI::App& app, Action& action) {
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
+    command->add_flag(
+        "--strict", options->strict,
+        "End the guest where it uses a port or memory that nobody answers; else it reads all ones");
     command->add_option("--output", options->output, "Directory for previrt-xen, guest, guest.cfg")
         ->required();
     command->callback([&action, options] {

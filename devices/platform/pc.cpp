@@ -11,6 +11,7 @@ namespace previrt {
 namespace {
 
 constexpr std::uint8_t floating_bus = 0xff;
+constexpr std::uint32_t port_count = 0x1'0000;
 
 constexpr bool is_uart(std::uint16_t port) {
     return (port & ~7U) == Pc::uart_port;
@@ -30,7 +31,7 @@ constexpr bool is_pci_data(std::uint16_t port, unsigned width) {
 }
 
 constexpr bool is_access(std::uint16_t port, unsigned width) {
-    return (width == 1 || width == 2 || width == 4) && port + width <= 0x1'0000U;
+    return (width == 1 || width == 2 || width == 4) && port + width <= port_count;
 }
 
 } // namespace
@@ -81,10 +82,10 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
     std::uint32_t value = 0;
     for (unsigned i = 0; i < width; ++i) {
         const std::optional<std::uint8_t> byte = read_byte(static_cast<std::uint16_t>(port + i), now);
-        if (!byte) {
+        if (!byte && !floats_beside_device(port, width, i)) {
             return std::nullopt;
         }
-        value |= static_cast<std::uint32_t>(*byte) << (8U * i);
+        value |= std::uint32_t{byte.value_or(floating_bus)} << (8U * i);
     }
     return value;
 }
@@ -106,11 +107,42 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
     }
     for (unsigned i = 0; i < width; ++i) {
         if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
-                        now)) {
+                        now) &&
+            !floats_beside_device(port, width, i)) {
             return false;
         }
     }
     return true;
+}
+
+bool Pc::decodes(std::uint16_t port) const {
+    const bool is_network = has_network && network_function().decodes_io() &&
+                            port - network_function().bar_address(dp83820::io_bar) < dp83820::io_bar_bytes;
+    return is_network || PicPair::decodes(port) || is_uart(port) || Pit8254::decodes(port) ||
+           SystemControl::decodes(port) || Rtc::decodes(port) || KeyboardController::decodes(port) ||
+           is_pci_address_byte(port) || is_pci_data(port, 1) || find_absent(port) != nullptr;
+}
+
+bool Pc::claims_port(std::uint16_t port, unsigned width) const {
+    for (std::uint32_t i = port; i < port + width && i < port_count; ++i) {
+        if (decodes(static_cast<std::uint16_t>(i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Pc::floats_beside_device(std::uint16_t port, unsigned width, unsigned byte) const {
+    return !decodes(static_cast<std::uint16_t>(port + byte)) && claims_port(port, width);
+}
+
+bool Pc::claims_memory(std::uint64_t address, std::uint64_t bytes) const {
+    const auto overlaps = [&](std::uint64_t place, std::uint64_t length) {
+        return address < place ? bytes > place - address : address - place < length;
+    };
+    return (local_apic.is_enabled() && overlaps(LocalApic::place, LocalApic::place_bytes)) ||
+           (has_network && network_function().decodes_memory() &&
+            overlaps(network_function().bar_address(dp83820::memory_bar), dp83820::memory_bar_bytes));
 }
 
 std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned width, std::uint64_t now) {

@@ -59,15 +59,19 @@ struct Pc {
     // The card may reach the guest's memory.
     [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
 
-    // nullopt, false: not modelled, and the VMM must not go on. `width` is 1, 2 or 4 bytes.
+    // nullopt, false: nobody answers, or a device does and that is not modelled. `width` is 1, 2 or 4 bytes;
+    // of those that reach a device in part, the others float.
     std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
     bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
+    // Whether one of the bytes there is a device's: then the VMM must not go on with what is not modelled.
+    [[nodiscard]] bool claims_port(std::uint16_t port, unsigned width) const;
 
     // Registers in memory, by guest-physical address. nullopt, nothing: none is there, or not so.
     std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
     // A transmit request is to a network card that has one already: nothing has changed.
     enum class Written : std::uint8_t { nothing, local_apic, network_card, transmit_request };
     Written write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
+    [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const;
 
     // What the processor is asked for: by its local APIC, or by the 8259s as far as that passes them.
     [[nodiscard]] bool interrupt_requested() const;
@@ -94,6 +98,8 @@ private:
 
     std::optional<std::uint8_t> read_byte(std::uint16_t port, std::uint64_t now);
     bool write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now);
+    [[nodiscard]] bool decodes(std::uint16_t port) const;
+    [[nodiscard]] bool floats_beside_device(std::uint16_t port, unsigned width, unsigned byte) const;
     bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
     void set_timer_line(bool level);

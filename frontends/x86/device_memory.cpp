@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/device_memory.hpp"
 
+#include "frontends/x86/floating_bus.hpp"
 #include "frontends/x86/machine.hpp"
 #include "frontends/x86/processor_apic.hpp"
 #include "frontends/x86/sent_packets.hpp"
@@ -12,14 +13,27 @@
 
 namespace previrt {
 
+namespace {
+
+void float_unless_claimed(std::uint64_t physical, std::size_t bytes) {
+    if (pc.claims_memory(physical, bytes)) {
+        stop_guest("an access to a device's memory that is not modelled, at", physical);
+    }
+    float_memory(physical, "an access outside RAM that no device claims, at");
+}
+
+} // namespace
+
 void read_device(std::uint64_t physical, void* to, std::size_t bytes) {
     const std::optional<std::uint64_t> value =
         pc.read_memory(physical, static_cast<unsigned>(bytes), backend::now());
     device_was_read();
-    if (!value) {
-        stop_guest("an access outside RAM that no device claims, at", physical);
+    if (value) {
+        std::memcpy(to, &*value, bytes);
+        return;
     }
-    std::memcpy(to, &*value, bytes);
+    float_unless_claimed(physical, bytes);
+    std::memset(to, 0xff, bytes);
 }
 
 void write_device(std::uint64_t physical, const void* from, std::size_t bytes) {
@@ -28,7 +42,8 @@ void write_device(std::uint64_t physical, const void* from, std::size_t bytes) {
     const std::uint64_t now = backend::now();
     switch (pc.write_memory(physical, static_cast<unsigned>(bytes), value, now)) {
     case Pc::Written::nothing:
-        stop_guest("an access outside RAM that no device claims, at", physical);
+        float_unless_claimed(physical, bytes);
+        return;
     case Pc::Written::transmit_request:
         if (transmission_waits()) {
             return;

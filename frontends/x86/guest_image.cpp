@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/guest_image.hpp"
 
+#include "frontends/x86/floating_bus.hpp"
 #include "frontends/x86/kernel_elf.hpp"
 #include "frontends/x86/kernel_sites.hpp"
 #include "frontends/x86/machine.hpp"
@@ -189,6 +190,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
         stop_guest("the module is not a package of this version: pack the kernel with this previrt");
     }
     counters_are_wanted = (header.flags & package_print_counters) != 0;
+    floating_ends_guest = (header.flags & package_strict) != 0;
     package = package.first(header.bytes);
     kernel_file = part_of(package, header.kernel, "the kernel lies outside the package, at");
     const KernelElf elf(kernel_file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/port_access.hpp"
 
+#include "frontends/x86/floating_bus.hpp"
 #include "frontends/x86/machine.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -44,16 +45,26 @@ std::uint32_t read_port(std::uint16_t port, unsigned width) {
     timer_bus.wait_before(port, true);
     const std::optional<std::uint32_t> value = pc.read(port, width, backend::now());
     device_was_read();
-    if (!value) {
-        stop_guest("a read of a port that is not modelled:", port);
+    if (value) {
+        return *value;
     }
-    return *value;
+    constexpr const char* what = "a read of a port that is not modelled:";
+    if (pc.claims_port(port, width)) {
+        stop_guest(what, port);
+    }
+    float_port(port, what);
+    return static_cast<std::uint32_t>(width_mask(width));
 }
 
 void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
     timer_bus.wait_before(port, false);
     if (!pc.write(port, width, value, backend::now())) {
-        stop_guest("a write to a port that is not modelled:", port);
+        constexpr const char* what = "a write to a port that is not modelled:";
+        if (pc.claims_port(port, width)) {
+            stop_guest(what, port);
+        }
+        float_port(port, what);
+        return;
     }
     timer_bus.written(port);
     if (PicPair::decodes(port)) {

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// Of 1, 2 or 4 bytes. A port that is not modelled stops the guest.
+// Of 1, 2 or 4 bytes. What a device does with a port that is not modelled stops the guest.
 std::uint32_t read_port(std::uint16_t port, unsigned width);
 void write_port(std::uint16_t port, unsigned width, std::uint32_t value);
 

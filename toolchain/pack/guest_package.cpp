@@ -45,7 +45,8 @@ std::vector<std::uint8_t> make_guest_package(const GuestKernel& kernel, const Gu
         options.initrd.empty() ? std::vector<std::uint8_t>() : read_file(options.initrd);
     const std::string command_line = guest_command_line(options.append);
     check_sizes(options, kernel, initrd.size(), command_line);
-    return make_package({.flags = options.print_counters ? std::uint32_t{package_print_counters} : 0,
+    return make_package({.flags = (options.print_counters ? std::uint32_t{package_print_counters} : 0) |
+                                  (options.strict ? std::uint32_t{package_strict} : 0),
                          .guest_memory = options.memory,
                          .kernel = kernel.elf,
                          .setup_header = kernel.setup_header,

@@ -14,6 +14,7 @@ struct GuestPackageOptions {
     std::string append;
     std::uint64_t memory = 0; // for which the kernel was loaded
     bool print_counters = false;
+    bool strict = false; // an access that nobody answers ends the guest
 };
 
 // The file that is handed to an in-place VMM, the same for every hypervisor. Throws InputError for what does

@@ -18,7 +18,8 @@ PackedGuest pack_for_xen(const PackOptions& options) {
         make_guest_package(kernel, {.initrd = options.initrd,
                                     .append = options.append,
                                     .memory = options.memory,
-                                    .print_counters = options.print_counters});
+                                    .print_counters = options.print_counters,
+                                    .strict = options.strict});
 
     make_directories(options.output);
     const std::string directory = std::filesystem::canonical(options.output).string();

@@ -15,6 +15,7 @@ struct PackOptions {
     std::string domain = "guest"; // its name
     std::string vmm;              // empty: the one that was built with this previrt
     bool print_counters = false;
+    bool strict = false; // an access that nobody answers ends the guest
 };
 
 struct PackedGuest {

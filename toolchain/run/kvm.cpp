@@ -63,7 +63,8 @@ std::vector<std::uint8_t> make_package(const RunOptions& options) {
     return make_guest_package(kernel, {.initrd = options.initrd,
                                        .append = options.append,
                                        .memory = options.memory,
-                                       .print_counters = !options.stats.empty()});
+                                       .print_counters = !options.stats.empty(),
+                                       .strict = options.strict});
 }
 
 } // namespace

@@ -68,6 +68,9 @@ std::string nested_command(const std::string& program, const std::vector<std::st
     if (options.quiet) {
         add({"--quiet"});
     }
+    if (options.strict) {
+        add({"--strict"});
+    }
     if (options.verbose) {
         add({"--verbose"});
     }

@@ -47,7 +47,8 @@ PreparedGuest prepare(const RunOptions& options) {
             .package = make_guest_package(kernel, {.initrd = options.initrd,
                                                    .append = command_line(options, clock),
                                                    .memory = options.memory,
-                                                   .print_counters = !options.stats.empty()})};
+                                                   .print_counters = !options.stats.empty(),
+                                                   .strict = options.strict})};
 }
 
 // A memory file promises more than there is.

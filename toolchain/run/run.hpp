@@ -26,6 +26,7 @@ struct RunOptions {
     bool is_own_process = false;      // what calls run_guest has nothing else to do: it gives up all else
     int counters = -1;                // where `stats` is open already; -1: nowhere
     bool require_isolation = false;   // refuse to run with less than all layers between guest and host
+    bool strict = false;              // an access that nobody answers ends the guest
     double timeout = 0;               // seconds; 0: none
     bool quiet = false;               // say nothing at the start but what is wrong
     bool verbose = false;             // show what the hypervisor says

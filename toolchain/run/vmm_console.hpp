@@ -10,7 +10,7 @@
 namespace previrt {
 
 // A console that an in-place VMM shares with its guest: what the VMM says to us (inplace-vmm/package.hpp) is
-// taken out.
+// taken out, and its notes go to standard error.
 class VmmConsole {
 public:
     VmmConsole();
@@ -27,6 +27,7 @@ public:
 private:
     std::optional<std::string> end_;
     std::optional<std::string> counters_;
+    unsigned notes_ = 0;
     LineSieve sieve_;
 };
 

@@ -23,7 +23,8 @@ PackedGuest pack(const RunOptions& options, const std::string& directory) {
                                        .memory = options.memory,
                                        .output = directory,
                                        .vmm = {},
-                                       .print_counters = !options.stats.empty()});
+                                       .print_counters = !options.stats.empty(),
+                                       .strict = options.strict});
     options.announce(packed.kernel_sha256);
     return packed;
 }

@@ -17,8 +17,8 @@ fi
 seconds=90
 [[ $statuses != *124* ]] || seconds=10
 status=0
-options=()
-[[ $backend != xen* ]] || options=(--verbose)
+options=(--strict)
+[[ $backend != xen* ]] || options+=(--verbose)
 setsid "$previrt" run --on "$backend" --memory 64M --timeout "$seconds" "${options[@]}" "$guest" \
     </dev/null >"$work/output" 2>"$work/errors" &
 session=$!

@@ -43,6 +43,13 @@ public:
     // Empty, false: nothing is modelled there.
     [[nodiscard]] std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
     [[nodiscard]] bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
+    // What a device has there is modelled in part only; else nobody answers.
+    [[nodiscard]] bool claims_port(std::uint16_t port, unsigned width) const {
+        return pc_.claims_port(port, width);
+    }
+    [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const {
+        return pc_.claims_memory(address, bytes);
+    }
     [[nodiscard]] bool reset_requested() const { return pc_.request == Request::reset; }
 
     [[nodiscard]] const Pc& state() const { return pc_; }

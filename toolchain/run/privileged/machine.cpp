@@ -92,7 +92,8 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
                                 .devices = at<Pc>(layout_.devices),
                                 .devices_physical = layout_.physical(layout_.devices),
                                 .output = output,
-                                .input = input};
+                                .input = input,
+                                .strict = options.strict};
     guest_ = std::make_unique<PrivilegedProcessor>(*processor_, parts, time, layout_.guest_memory, rewrite_,
                                                    [this] { eventfd_write(events_.output.number(), 1); });
     console_ =

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <iostream>
 #include <utility>
 
 namespace previrt {
@@ -193,6 +194,14 @@ bool PrivilegedProcessor::ask(Question question) {
 bool PrivilegedProcessor::access_memory() {
     auto& mmio = processor_.exit().mmio;
     const bool is_write = mmio.is_write != 0;
+    const bool floats = !parts_.strict && !own_devices_.claims_memory(mmio.phys_addr, mmio.len);
+    if (!vmm_is_active_ && floats) {
+        tell_of_floating("page of memory at " + hex(mmio.phys_addr & ~std::uint64_t{0xfff}));
+        if (!is_write) {
+            std::ranges::fill(mmio.data, std::uint8_t{0xff});
+        }
+        return true;
+    }
     if (!vmm_is_active_ || mmio.len > sizeof(std::uint64_t)) {
         fail(std::string(is_write ? "a write to" : "a read from") + " physical address " +
              hex(mmio.phys_addr) + ", where nothing is,");
@@ -247,9 +256,24 @@ void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
     }
 }
 
+// Once of each place, and of few: the guest chooses them.
+void PrivilegedProcessor::tell_of_floating(const std::string& place) {
+    constexpr std::size_t most_told = 16;
+    if (told_places_.size() < most_told && told_places_.insert(place).second) {
+        std::cerr << "previrt: no device claims the " + place + ": reads are all ones, writes are lost\n";
+    }
+}
+
 bool PrivilegedProcessor::access_own(std::span<std::uint8_t> data) {
     const auto io = processor_.exit().io;
     const bool is_write = io.direction == KVM_EXIT_IO_OUT;
+    if (!parts_.strict && !own_devices_.claims_port(io.port, io.size)) {
+        tell_of_floating("port " + hex(io.port));
+        if (!is_write) {
+            std::ranges::fill(data, std::uint8_t{0xff});
+        }
+        return true;
+    }
     for (std::size_t i = 0; i + io.size <= data.size(); i += io.size) {
         std::uint32_t value = 0;
         if (is_write) {

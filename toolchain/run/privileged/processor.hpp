@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <pthread.h>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct PrivilegedParts {
     std::uint64_t devices_physical;
     monitored::ConsoleRing& output;
     monitored::ConsoleRing& input;
+    bool strict; // an access that nobody answers ends the guest
 };
 
 // KVM's counts when the guest wrote a code to the port of a power-on self test, by an instruction that is no
@@ -73,6 +75,7 @@ private:
     [[nodiscard]] bool activate_if_possible();
     void note_post_code(std::span<const std::uint8_t> data);
     [[nodiscard]] bool ask(kvm_privileged::Question question);
+    void tell_of_floating(const std::string& place);
     [[noreturn]] void fail(const std::string& reason) const;
 
     std::atomic<bool> stopped_ = false;
@@ -90,6 +93,7 @@ private:
     KvmStats stats_;
     KvmExits exits_;
     std::vector<PostCode> post_codes_;
+    std::set<std::string> told_places_;
     std::unique_ptr<AlarmClock> alarm_; // of the thread that runs
     std::atomic<pthread_t> thread_;
     std::atomic<bool> runs_ = false;
