@@ -52,7 +52,6 @@ Treatment treat_site(const KnownSite& site) {
     case SiteKind::rdpid:
     case SiteKind::rdpru:
     case SiteKind::rdpmc:
-    case SiteKind::xgetbv:
     case SiteKind::rdfsbase:
     case SiteKind::wrfsbase:
     // Hidden by CPUID: #UD or #GP, as on a processor without them.

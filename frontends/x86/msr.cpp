@@ -163,8 +163,11 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
     case amd_northbridge_configuration: {
         // Of which no device here has any.
         constexpr std::uint64_t extended_configuration = std::uint64_t{1} << 46U;
+        if ((value & ~extended_configuration) != 0) {
+            return false;
+        }
         vcpu.northbridge_configuration = value;
-        return (value & ~extended_configuration) == 0;
+        return true;
     }
     case efer:
         return write_efer(value);

@@ -103,6 +103,18 @@ void identify() {
     general(rdx) = leaf.edx;
 }
 
+// XINUSE, of ECX 1, is hidden by CPUID.
+void read_extended_control() {
+    if ((vcpu.cr4 & cr4_osxsave) == 0) {
+        raise_exception(invalid_opcode);
+    } else if (static_cast<std::uint32_t>(general(rcx)) != 0) {
+        raise_exception(general_protection, 0);
+    } else {
+        general(rax) = vcpu.xcr0 & 0xffffffffU;
+        general(rdx) = vcpu.xcr0 >> 32U;
+    }
+}
+
 std::uint64_t read_control(unsigned number, bool& exists) {
     exists = true;
     switch (number) {
@@ -298,6 +310,9 @@ bool execute_unprivileged(const Instruction& instruction) {
         return true;
     case SiteKind::cpuid:
         identify();
+        return true;
+    case SiteKind::xgetbv:
+        read_extended_control();
         return true;
     default:
         return execute_segment_site(instruction);
