@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How guests are started and how their end is told.
 #include "tests/unit/command.hpp"
-#include "tests/unit/make_elf.hpp"
+#include "tests/unit/make_linux.hpp"
 #include "toolchain/host/digest.hpp"
 #include "toolchain/host/program.hpp"
 #include "toolchain/image/file.hpp"
@@ -176,6 +176,39 @@ TEST(Run, WhatCannotRunIsRefused) {
     refused("--on bare --net user " + kernel, "allow that by --net user,host-loopback");
     refused("--on xen-domu --net user " + kernel, "allow that by --net user,host-loopback");
     refused("--on xen --memory 1M " + kernel, "--memory: a kernel needs");
+}
+
+// A kernel of the last 2 GiB that nothing can move: no process can have it, and KVM can.
+TEST(Run, AutoTakesAPlaceThatCanRunTheKernel) {
+    const ScratchDirectory directory;
+    const std::vector<std::uint8_t> linux = make_linux(linux_sample);
+    const std::string kernel = directory.write("linux", std::string(linux.begin(), linux.end()));
+    const std::string why = "linux: it is linked at 0xffffffff81000000, and has no relocation table";
+
+    const CommandResult forced = run_command(PREVIRT " run --on process " + kernel);
+    EXPECT_EQ(forced.status, 2) << forced.output;
+    const bool has_processes = forced.output.find(why) != std::string::npos;
+    EXPECT_EQ(forced.output.find("on process: a process"), std::string::npos) << forced.output;
+
+    const CommandResult chosen = run_command(PREVIRT " run --timeout 10 " + kernel + " </dev/null");
+    const bool runs = chosen.output.find(" on kvm: the host's KVM") != std::string::npos;
+    EXPECT_EQ(chosen.status == 2, !runs) << chosen.output;
+    const std::string passed_over = runs ? "previrt: not on process: " : "previrt: on process: ";
+    EXPECT_NE(chosen.output.find(passed_over), std::string::npos) << chosen.output;
+    EXPECT_EQ(chosen.output.find(why) != std::string::npos, has_processes) << chosen.output;
+    if (!runs) { // its ELF file has no PVH note either
+        EXPECT_NE(chosen.output.find("on bare: "), std::string::npos) << chosen.output;
+    }
+}
+
+// What no place runs is refused for its own reason, and once.
+TEST(Run, AutoNamesWhatNoPlaceCanRun) {
+    const ScratchDirectory directory;
+    const std::string text = directory.write("text", "no kernel");
+    const CommandResult result = run_command(PREVIRT " run " + text);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.output.find("previrt: " + text + ": "), 0U) << result.output;
+    EXPECT_EQ(result.output.find('\n'), result.output.size() - 1) << result.output;
 }
 
 } // namespace

@@ -16,6 +16,7 @@
 
 #include <future>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace previrt {
@@ -36,10 +37,6 @@ RunStatus run_machine(Machine& machine, const RunOptions& options) {
 
 RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
                           std::span<const std::uint8_t> package) {
-    if (!options.rewrite) {
-        throw InputError("--no-rewrite: this host's KVM interprets level 0, where no kernel runs that is not "
-                         "rewritten");
-    }
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
@@ -57,14 +54,20 @@ RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
     return run_machine(machine, options);
 }
 
-std::vector<std::uint8_t> make_package(const RunOptions& options) {
-    const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
-    options.announce(kernel.sha256);
-    return make_guest_package(kernel, {.initrd = options.initrd,
-                                       .append = options.append,
-                                       .memory = options.memory,
-                                       .print_counters = !options.stats.empty(),
-                                       .strict = options.strict});
+struct PreparedGuest {
+    Descriptor kvm;
+    KvmMode mode;
+    std::string kernel_sha256;
+    std::vector<std::uint8_t> package;
+};
+
+RunStatus run_kvm(const RunOptions& options, const PreparedGuest& guest) {
+    options.announce(guest.kernel_sha256);
+    if (options.verbose) {
+        std::cerr << "previrt: KVM: " << describe(guest.mode) << '\n';
+    }
+    return guest.mode == KvmMode::native ? run_privileged(options, guest.kvm, guest.package)
+                                         : run_interpreted(options, guest.kvm, guest.package);
 }
 
 } // namespace
@@ -88,15 +91,23 @@ PlaceFinding probe_kvm() {
                   "the VMM from the guest's programs"};
 }
 
-RunStatus run_kvm(const RunOptions& options) {
-    const Descriptor kvm = open_kvm();
+PreparedRun prepare_kvm(const RunOptions& options) {
+    Descriptor kvm = open_kvm();
     const KvmMode mode = find_kvm_mode(kvm);
-    const std::vector<std::uint8_t> package = make_package(options);
-    if (options.verbose) {
-        std::cerr << "previrt: KVM: " << describe(mode) << '\n';
+    if (!options.rewrite && mode != KvmMode::native) {
+        throw InputError("--no-rewrite: this host's KVM interprets level 0, where no kernel runs that is not "
+                         "rewritten");
     }
-    return mode == KvmMode::native ? run_privileged(options, kvm, package)
-                                   : run_interpreted(options, kvm, package);
+    const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    std::vector<std::uint8_t> package =
+        make_guest_package(kernel, {.initrd = options.initrd,
+                                    .append = options.append,
+                                    .memory = options.memory,
+                                    .print_counters = !options.stats.empty(),
+                                    .strict = options.strict});
+    const auto guest = std::make_shared<PreparedGuest>(
+        PreparedGuest{std::move(kvm), mode, kernel.sha256, std::move(package)});
+    return [guest](const RunOptions& announcing) { return run_kvm(announcing, *guest); };
 }
 
 } // namespace previrt

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// The host's KVM, asked by ourselves.
-RunStatus run_kvm(const RunOptions& options);
+// The host's KVM, asked by ourselves. Throws InputError.
+PreparedRun prepare_kvm(const RunOptions& options);
 
 PlaceFinding probe_kvm();
 

@@ -13,6 +13,7 @@
 #include "toolchain/run/process_machine.hpp"
 
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sys/sysinfo.h>
 #include <utility>
@@ -34,16 +35,17 @@ std::string command_line(const RunOptions& options, const monitored::ClockStart&
 
 struct PreparedGuest {
     monitored::ClockStart clock;
+    std::string kernel_sha256;
     std::vector<std::uint8_t> package;
 };
 
 PreparedGuest prepare(const RunOptions& options) {
     const ProcessClock measured;
     GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
-    options.announce(kernel.sha256);
     slide_guest_kernel(kernel, process::kernel_address);
     const monitored::ClockStart clock = measured.read();
     return {.clock = clock,
+            .kernel_sha256 = kernel.sha256,
             .package = make_guest_package(kernel, {.initrd = options.initrd,
                                                    .append = command_line(options, clock),
                                                    .memory = options.memory,
@@ -66,27 +68,8 @@ void warn_of_too_much(std::uint64_t memory) {
     }
 }
 
-} // namespace
-
-PlaceFinding probe_process() {
-    require_process_host();
-    make_process_filter();
-    read_image();
-    return {.found = "Syscall User Dispatch and FSGSBASE are there",
-            .isolation = "between guest and host: " + describe(find_process_layers()) +
-                         "; nothing keeps the guest's kernel and the VMM from the guest's programs"};
-}
-
-RunStatus run_process(const RunOptions& options) {
-    if (options.isolate) {
-        throw InputError(
-            "--isolate: in a process the guest's programs reach what its kernel does; take --on kvm");
-    }
-    if (!options.rewrite) {
-        throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
-    }
-    require_process_host();
-    PreparedGuest guest = prepare(options);
+RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
+    options.announce(guest.kernel_sha256);
     warn_of_too_much(options.memory);
     ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
     say_that_programs_reach_kernel(options, "--on kvm --isolate");
@@ -98,6 +81,31 @@ RunStatus run_process(const RunOptions& options) {
         machine.describe_end(std::cerr);
     }
     return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
+}
+
+} // namespace
+
+PlaceFinding probe_process() {
+    require_process_host();
+    make_process_filter();
+    read_image();
+    return {.found = "Syscall User Dispatch and FSGSBASE are there",
+            .isolation = "between guest and host: " + describe(find_process_layers()) +
+                         "; nothing keeps the guest's kernel and the VMM from the guest's programs"};
+}
+
+PreparedRun prepare_process(const RunOptions& options) {
+    if (options.isolate) {
+        throw InputError(
+            "--isolate: in a process the guest's programs reach what its kernel does; take --on kvm");
+    }
+    if (!options.rewrite) {
+        throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
+    }
+    require_process_host();
+    return [guest = std::make_shared<PreparedGuest>(prepare(options))](const RunOptions& announcing) {
+        return run_process(announcing, *guest);
+    };
 }
 
 } // namespace previrt

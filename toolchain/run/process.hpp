@@ -5,8 +5,9 @@
 
 namespace previrt {
 
-// As processes of this machine. Throws InputError.
-RunStatus run_process(const RunOptions& options);
+// As processes of this machine. Throws InputError, also for a kernel that cannot be moved to where it would
+// run.
+PreparedRun prepare_process(const RunOptions& options);
 PlaceFinding probe_process();
 
 } // namespace previrt

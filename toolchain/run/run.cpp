@@ -35,86 +35,65 @@ struct Place {
     bool has_vmm;
     bool has_layers;  // between guest and host, which --require-isolation may ask for
     bool has_network; // what --net may ask for, check_network knows
-    RunStatus (*run)(const RunOptions& options);
-    PlaceFinding (*probe)(); // throws InputError as `run` does where this machine lacks something
+    // Both throw InputError: for what this guest asks for, and for what this machine lacks.
+    PreparedRun (*prepare)(const RunOptions& options);
+    PlaceFinding (*probe)();
 };
+
+// For a place that looks at the kernel in the course of the run.
+template <RunStatus (*run)(const RunOptions&)>
+PreparedRun prepare_nothing(const RunOptions& /*options*/) {
+    return run;
+}
 
 constexpr Place process = {.name = "process",
                            .description = "a process of this machine",
                            .has_vmm = true,
                            .has_layers = true,
                            .has_network = true,
-                           .run = run_process,
+                           .prepare = prepare_process,
                            .probe = probe_process};
 constexpr Place bare = {.name = "bare",
                         .description = "a PC under QEMU, TCG",
                         .has_vmm = false,
                         .has_layers = false,
                         .has_network = false,
-                        .run = run_bare,
+                        .prepare = prepare_nothing<run_bare>,
                         .probe = probe_bare};
 constexpr Place kvm = {.name = "kvm",
                        .description = "the host's KVM",
                        .has_vmm = true,
                        .has_layers = true,
                        .has_network = true,
-                       .run = run_kvm,
+                       .prepare = prepare_kvm,
                        .probe = probe_kvm};
 constexpr Place nested_kvm = {.name = "kvm-nested",
                               .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
                               .has_vmm = true,
                               .has_layers = false,
                               .has_network = true,
-                              .run = run_nested_kvm,
+                              .prepare = prepare_nothing<run_nested_kvm>,
                               .probe = probe_nested_kvm};
 constexpr Place xen = {.name = "xen",
                        .description = "Xen on a PC under QEMU, TCG; the first domain",
                        .has_vmm = true,
                        .has_layers = false,
                        .has_network = false,
-                       .run = run_xen,
+                       .prepare = prepare_nothing<run_xen>,
                        .probe = probe_xen};
 constexpr Place xen_domu = {.name = "xen-domu",
                             .description = "Xen on a PC under QEMU, TCG; a domain of its own",
                             .has_vmm = true,
                             .has_layers = false,
                             .has_network = true,
-                            .run = run_xen_domu,
+                            .prepare = prepare_nothing<run_xen_domu>,
                             .probe = probe_xen_domu};
 constexpr std::array places = {&process, &kvm, &nested_kvm, &xen, &xen_domu, &bare};
 
-// From the one that asks least of the machine; the last is the refuge.
+// The best first: from the one that asks least of the machine.
 constexpr std::array automatic_places = {&process, &kvm, &bare};
 
-bool works(const Place& place) {
-    try {
-        place.probe();
-        return true;
-    } catch (const InputError&) {
-        return false;
-    }
-}
-
-// What a guest under a VMM cannot have so far.
-bool wants_bare(const RunOptions& options) {
-    return options.cpus != 1;
-}
-
-const Place& choose_place(const RunOptions& options) {
-    for (const Place* const place : automatic_places) {
-        const bool fits = !wants_bare(options) && (place != &process || !options.isolate);
-        if (place == &bare || (fits && works(*place))) {
-            return *place;
-        }
-    }
-    return bare;
-}
-
-const Place& place_of(const RunOptions& options) {
-    const std::string& name = options.on;
-    if (name == "auto") {
-        return choose_place(options);
-    }
+const Place& place_of(const std::string& name) {
     for (const Place* const place : places) {
         if (name == place->name) {
             return *place;
@@ -202,6 +181,54 @@ void check(const RunOptions& options, const Place& place) {
     }
 }
 
+struct ChosenPlace {
+    const Place& place;
+    PreparedRun run;
+};
+
+ChosenPlace prepare(const RunOptions& options, const Place& place) {
+    check(options, place);
+    return {.place = place, .run = place.prepare(options)};
+}
+
+// Places that cannot run a guest for the same reason.
+struct Refusal {
+    std::string places;
+    std::string reason;
+};
+
+void add_refusal(std::vector<Refusal>& refusals, const Place& place, const std::string& reason) {
+    if (refusals.empty() || refusals.back().reason != reason) {
+        refusals.push_back({.places = place.name, .reason = reason});
+    } else {
+        refusals.back().places += std::string(", ") + place.name;
+    }
+}
+
+// The best place that works here and can run this kernel with these options.
+ChosenPlace choose_place(const RunOptions& options) {
+    std::vector<Refusal> refusals;
+    for (const Place* const place : automatic_places) {
+        try {
+            place->probe();
+            ChosenPlace chosen = prepare(options, *place);
+            for (const Refusal& refusal : refusals) {
+                std::cerr << "previrt: not on " << refusal.places << ": " << refusal.reason << '\n';
+            }
+            return chosen;
+        } catch (const InputError& error) {
+            add_refusal(refusals, *place, error.what());
+        }
+    }
+    load_kernel_file(options.kernel); // or this alone is the reason
+    std::string reasons;
+    for (const Refusal& refusal : refusals) {
+        reasons += (reasons.empty() ? "" : "; ") +
+                   (refusals.size() == 1 ? refusal.reason : "on " + refusal.places + ": " + refusal.reason);
+    }
+    throw InputError(reasons);
+}
+
 } // namespace
 
 std::vector<PlaceReport> probe_places() {
@@ -214,7 +241,12 @@ std::vector<PlaceReport> probe_places() {
 }
 
 std::string automatic_place() {
-    return choose_place({}).name;
+    for (const Place* const place : automatic_places) {
+        if (probe(*place).works) {
+            return place->name;
+        }
+    }
+    return bare.name; // which says what it lacks
 }
 
 namespace {
@@ -235,8 +267,9 @@ Descriptor open_counters(const RunOptions& options, const Place& place) {
 } // namespace
 
 RunStatus run_guest(const RunOptions& options) {
-    const Place& place = place_of(options);
-    check(options, place);
+    const ChosenPlace chosen =
+        options.on == "auto" ? choose_place(options) : prepare(options, place_of(options.on));
+    const Place& place = chosen.place;
     RunOptions announcing = options;
     const Descriptor counters = open_counters(options, place);
     announcing.counters = counters.number();
@@ -247,7 +280,7 @@ RunStatus run_guest(const RunOptions& options) {
                       << '\n';
         };
     }
-    return place.run(announcing);
+    return chosen.run(announcing);
 }
 
 RunStatus run_guest_of_command(const RunOptions& options) {

@@ -45,6 +45,9 @@ enum RunStatus : std::uint8_t {
     run_timed_out = 124,
 };
 
+// A guest whose kernel its place can run; with the options that it was prepared for.
+using PreparedRun = std::function<RunStatus(const RunOptions& options)>;
+
 // What makes a place work where guests can run.
 struct PlaceFinding {
     std::string found;
