@@ -120,7 +120,8 @@ CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
 std::uint64_t now(); // nanoseconds, monotonic
 // What the time-stamp counter takes for so many of its ticks, in nanoseconds; never less.
 std::uint64_t time_of_ticks(std::uint64_t ticks);
-std::uint64_t epoch_seconds();                     // at now() == 0
+std::uint64_t epoch();                             // nanoseconds from 1970-01-01 to now() == 0
+std::uint64_t time_stamp_khz();                    // of the counter
 void set_timer(std::optional<std::uint64_t> when); // an event comes once now() has reached it, never before
 void idle();                                       // until an event may have come
 // Something asynchronous has come since: clears the note of it.

@@ -16,6 +16,9 @@ constexpr char package_magic[8] = {'p', 'r', 'e', 'v', 'i', 'r', 't', '\0'};
 constexpr std::uint32_t package_version = 1;
 constexpr std::uint64_t package_alignment = 4096;
 
+// Bytes that a VMM may put in front of the command line: how fast the time-stamp counter is.
+constexpr std::uint64_t package_clock_words = 48;
+
 enum PackageFlags : std::uint32_t {
     package_print_counters = 1, // print the VMM's counters when the guest ends
     package_strict = 2,         // an access that nobody answers ends the guest

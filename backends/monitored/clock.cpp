@@ -12,6 +12,7 @@ namespace {
 std::uint64_t nanoseconds_per_tick; // in 2^-32: more than 32 bits below 1 GHz
 std::uint64_t epoch_time_stamp;
 std::uint64_t epoch_nanoseconds;
+std::uint64_t time_stamp_khz;
 
 } // namespace
 
@@ -20,6 +21,7 @@ void start_clock(const ClockStart& start) {
     nanoseconds_per_tick = scale * 1'000'000 / start.time_stamp_khz;
     epoch_time_stamp = start.epoch_time_stamp;
     epoch_nanoseconds = start.epoch_nanoseconds;
+    time_stamp_khz = start.time_stamp_khz;
 }
 
 } // namespace previrt::monitored
@@ -38,8 +40,12 @@ std::uint64_t time_of_ticks(std::uint64_t ticks) {
     return processor::multiply_and_shift_32(ticks < many ? ticks : many, nanoseconds_per_tick) + 1;
 }
 
-std::uint64_t epoch_seconds() {
-    return epoch_nanoseconds / 1'000'000'000;
+std::uint64_t epoch() {
+    return epoch_nanoseconds;
+}
+
+std::uint64_t time_stamp_khz() {
+    return monitored::time_stamp_khz;
 }
 
 } // namespace previrt::backend

@@ -133,9 +133,25 @@ std::uint64_t time_of_ticks(std::uint64_t ticks) {
     return scaled(ticks < many ? ticks : many, read_time_info()) + lost;
 }
 
-std::uint64_t epoch_seconds() {
+std::uint64_t epoch() {
+    constexpr std::uint64_t second = 1'000'000'000;
     const volatile shared_info_t& live = xen::shared_info;
-    return (std::uint64_t{live.wc_sec_hi} << 32U) | live.wc_sec;
+    std::uint32_t version = 0;
+    std::uint64_t nanoseconds = 0;
+    do {
+        version = live.wc_version;
+        asm volatile("" : : : "memory");
+        nanoseconds = (((std::uint64_t{live.wc_sec_hi} << 32U) | live.wc_sec) * second) + live.wc_nsec;
+        asm volatile("" : : : "memory");
+    } while ((version & 1U) != 0 || live.wc_version != version);
+    return nanoseconds;
+}
+
+std::uint64_t time_stamp_khz() {
+    const vcpu_time_info info = read_time_info();
+    const std::uint64_t khz = (std::uint64_t{1'000'000} << 32U) / info.tsc_to_system_mul;
+    return info.tsc_shift >= 0 ? khz >> static_cast<unsigned>(info.tsc_shift)
+                               : khz << static_cast<unsigned>(-info.tsc_shift);
 }
 
 namespace {

@@ -36,9 +36,9 @@ constexpr bool is_access(std::uint16_t port, unsigned width) {
 
 } // namespace
 
-void Pc::start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now) {
+void Pc::start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now) {
     advanced_to = now;
-    rtc.start(epoch_seconds, now);
+    rtc.start(since_1970, now);
     rtc.set_memory_size(memory_bytes);
     pci.add_host_bridge();
     pit.set_gate(control.gate2(), now);

@@ -53,7 +53,7 @@ struct Pc {
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // Once, on a new Pc: as firmware hands it over.
-    void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
+    void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
     // Behind it, once.
     void insert_network_card(const ethernet::MacAddress& address);
     // The card may reach the guest's memory.

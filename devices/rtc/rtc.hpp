@@ -21,9 +21,8 @@ struct Rtc {
 
     static constexpr bool decodes(std::uint16_t port) { return (port & ~1U) == 0x70; }
 
-    // As firmware leaves it: running, 24 hours, BCD, the time being `epoch_seconds` after 1970-01-01 at
-    // `now`.
-    void start(std::uint64_t epoch_seconds, std::uint64_t now);
+    // As firmware leaves it: running, 24 hours, BCD. At `now` so many nanoseconds have gone since 1970-01-01.
+    void start(std::uint64_t since_1970, std::uint64_t now);
     // The CMOS bytes that firmware leaves about memory and equipment, and their checksum.
     void set_memory_size(std::uint64_t bytes);
 

@@ -8,9 +8,10 @@
 // What firmware writes before the guest runs.
 namespace previrt {
 
-void Rtc::start(std::uint64_t epoch_seconds, std::uint64_t now) {
+void Rtc::start(std::uint64_t since_1970, std::uint64_t now) {
+    const std::uint64_t epoch_seconds = since_1970 / Clock::second;
     settled = Clock::cycles(now);
-    next_update = settled + Clock::cycles(Clock::second);
+    next_update = settled + Clock::cycles(Clock::second) - Clock::cycles(since_1970 % Clock::second);
     ram[rtc::register_a] = rtc::divider_32768 | 6; // 1024 Hz
     ram[rtc::register_b] = rtc::hours_24;
     ram[rtc::register_c] = 0;

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string_view>
 
 namespace previrt {
 
@@ -102,6 +104,23 @@ private:
     std::uint8_t* page_;
 };
 
+// Gives their length.
+std::size_t write_clock_words(std::span<char, package_clock_words> to, std::uint64_t khz) {
+    constexpr std::string_view before = "tsc_early_khz=";
+    constexpr std::string_view behind = " tsc=reliable ";
+    constexpr unsigned base = 10;
+    char digits[10]; // of 32 bits
+    std::size_t count = 0;
+    for (auto left = static_cast<std::uint32_t>(khz); left != 0 || count == 0; left /= base) {
+        digits[count++] = static_cast<char>('0' + (left % base));
+    }
+    static_assert(before.size() + sizeof(digits) + behind.size() <= package_clock_words);
+    char* at = std::copy(before.begin(), before.end(), to.data());
+    at = std::reverse_copy(digits, digits + count, at);
+    at = std::copy(behind.begin(), behind.end(), at);
+    return static_cast<std::size_t>(at - to.data());
+}
+
 std::uint64_t load_initrd(Bytes initrd) {
     if (initrd.empty()) {
         return 0;
@@ -119,6 +138,23 @@ std::uint64_t load_initrd(Bytes initrd) {
     return address;
 }
 
+// All clocks of a Linux are the time-stamp counter's. It would measure the counter by the PIT, and then hold
+// it against ticks: where others have the processor meanwhile, it gives the counter up and loses the time
+// that its ticks came late. A user's own words come later and win.
+void write_command_line(Bytes command_line) {
+    if (command_line.empty()) {
+        return;
+    }
+    char words[package_clock_words];
+    const std::size_t length = write_clock_words(words, backend::time_stamp_khz());
+    if (command_line.size() > command_line_room - length || command_line.back() != 0) {
+        stop_guest("a command line that is too long; its bytes:", command_line.size());
+    }
+    std::uint8_t* const to = ram_at(command_line_at, command_line_room, "no low memory at");
+    std::memcpy(to, words, length);
+    std::memcpy(to + length, command_line.data(), command_line.size());
+}
+
 void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
     constexpr std::uint32_t usable = 1;
     constexpr std::uint32_t reserved = 2;
@@ -133,11 +169,7 @@ void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
         }
         std::memcpy(page + header_at, setup_header.data(), setup_header.size());
     }
-    if (command_line.size() > command_line_room || (!command_line.empty() && command_line.back() != 0)) {
-        stop_guest("a command line that is too long; its bytes:", command_line.size());
-    }
-    std::memcpy(ram_at(command_line_at, command_line_room, "no low memory at"), command_line.data(),
-                command_line.size());
+    write_command_line(command_line);
     params.set<std::uint8_t>(0x210, 0xff); // a loader without a number of its own
     params.set<std::uint32_t>(0x228, command_line_at);
     params.set<std::uint32_t>(0x218, static_cast<std::uint32_t>(load_initrd(initrd)));
@@ -200,7 +232,8 @@ BootState place_guest(std::span<const std::uint8_t> package) {
                       part_of(package, header.command_line, "the command line lies outside the package, at"),
                       part_of(package, header.initrd, "the initial RAM disk lies outside the package, at"));
     write_page_tables();
-    pc.start(backend::epoch_seconds(), backend::guest_ram_bytes(), backend::now());
+    const std::uint64_t now = backend::now(); // what was loaded may have taken seconds
+    pc.start(backend::epoch() + now, backend::guest_ram_bytes(), now);
     insert_network_card();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,

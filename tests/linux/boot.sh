@@ -16,9 +16,12 @@ done
 "$userland/make-initrd" "$work/initrd" /run-me="$here/guest/programs.sh" \
     /bin/operations="$build/bench/operations" /bin/facilities="$build/tests/linux/facilities" "${files[@]}"
 
-# A kernel that cannot measure its time stamp counter, as under emulation, would not let the vDSO read it.
-khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
-options=(--append "quiet tsc_early_khz=${khz:-1000000} tsc=reliable ${APPEND:-}")
+options=(--append "quiet ${APPEND:-}")
+if [ "$on" = bare ]; then
+    # A kernel that cannot measure its time stamp counter, as under emulation, would not let the vDSO read it.
+    khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
+    options[1]+=" tsc_early_khz=${khz:-1000000} tsc=reliable"
+fi
 # KVM's software processor does not look at CR4.TSD (docs/kvm.md), and no process has it (docs/process.md).
 [[ $on != kvm && $on != kvm-isolate && $on != process ]] || options[1]+=" lacks=rdtsc_denial"
 # docs/differences.md, and of Xen it is QEMU's error code.

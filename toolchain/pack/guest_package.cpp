@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/guest_package.hpp"
 
+#include "inplace-vmm/package.hpp"
 #include "toolchain/image/file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/command_line.hpp"
@@ -31,10 +32,12 @@ void check_sizes(const GuestPackageOptions& options, const GuestKernel& kernel, 
                          " MiB cannot hold the kernel (to " + std::to_string(kernel.memory_end / mib) +
                          " MiB) and an initrd of " + std::to_string(initrd_bytes / mib) + " MiB");
     }
-    if (!kernel.setup_header.empty() && command_line.size() > longest_command_line(kernel.setup_header)) {
+    if (!kernel.setup_header.empty() &&
+        command_line.size() + package_clock_words > longest_command_line(kernel.setup_header)) {
         throw InputError("--append: the command line has " + std::to_string(command_line.size()) +
                          " characters, this kernel takes " +
-                         std::to_string(longest_command_line(kernel.setup_header)));
+                         std::to_string(longest_command_line(kernel.setup_header)) + " with " +
+                         std::to_string(package_clock_words) + " of the VMM's");
     }
 }
 

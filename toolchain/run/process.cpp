@@ -26,13 +26,6 @@ ProcessImage read_image() {
     return read_process_image("previrt-process", read_vmm_image(Hypervisor::process));
 }
 
-// All clocks of a guest are the time-stamp counter's. Linux would measure its rate by the PIT, and then hold
-// it against ticks: where others have the processor meanwhile it gives the counter up. Then a clock takes a
-// system call, and an idle guest ticks 250 times a second.
-std::string command_line(const RunOptions& options, const monitored::ClockStart& clock) {
-    return "tsc_early_khz=" + std::to_string(clock.time_stamp_khz) + " tsc=reliable " + options.append;
-}
-
 struct PreparedGuest {
     monitored::ClockStart clock;
     std::string kernel_sha256;
@@ -47,7 +40,7 @@ PreparedGuest prepare(const RunOptions& options) {
     return {.clock = clock,
             .kernel_sha256 = kernel.sha256,
             .package = make_guest_package(kernel, {.initrd = options.initrd,
-                                                   .append = command_line(options, clock),
+                                                   .append = options.append,
                                                    .memory = options.memory,
                                                    .print_counters = !options.stats.empty(),
                                                    .strict = options.strict})};

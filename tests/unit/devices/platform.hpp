@@ -19,7 +19,7 @@ inline constexpr std::uint8_t slave_vector = 0x38;
 // The devices of a PC, driven as Linux drives them.
 class Platform : public testing::Test {
 protected:
-    void SetUp() override { pc.start(epoch, 256ULL << 20U, now); }
+    void SetUp() override { pc.start(epoch * Rtc::Clock::second, 256ULL << 20U, now); }
 
     void out(std::uint16_t port, std::uint32_t value, unsigned width = 1) {
         ASSERT_TRUE(pc.write(port, width, value, now)) << std::hex << port;

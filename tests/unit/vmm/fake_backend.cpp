@@ -152,8 +152,11 @@ std::uint64_t now() {
 std::uint64_t time_of_ticks(std::uint64_t ticks) {
     return ticks;
 }
-std::uint64_t epoch_seconds() {
-    return 1700000000;
+std::uint64_t epoch() {
+    return fake::epoch;
+}
+std::uint64_t time_stamp_khz() {
+    return 2'345'678;
 }
 void set_timer(std::optional<std::uint64_t> when) {
     host.timer = when;

@@ -54,6 +54,8 @@ struct Network {
     unsigned calls = 0;                         // of notify_packets() where there was something to tell
 };
 
+constexpr std::uint64_t epoch = 1'700'000'000'250'000'000; // 2023-11-14 22:13:20.25
+
 struct Host {
     std::uint64_t now = 0;
     std::optional<std::uint64_t> timer;

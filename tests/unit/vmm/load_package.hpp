@@ -13,11 +13,12 @@
 
 namespace previrt {
 
-// As a back-end's main does. Why the VMM stopped, or nothing.
-inline std::optional<std::string> load_package(std::span<const std::uint8_t> package) {
+// As a back-end's main does, `now` after its clock began. Why the VMM stopped, or nothing.
+inline std::optional<std::string> load_package(std::span<const std::uint8_t> package, std::uint64_t now = 0) {
     static std::vector<std::uint8_t> code(16 * trampoline_bytes);
     static std::vector<std::uint64_t> trampoline_sites(16);
     fake::start(std::uint64_t{2} << 20U, 80);
+    fake::host.now = now;
     for (Treatment& treatment : fake::treatments) {
         treatment = {.way = Way::call, .target = fake::general_entry};
     }

@@ -3,6 +3,7 @@
 #include "frontends/x86/announced_sites.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/guest_image.hpp"
+#include "frontends/x86/machine.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"
@@ -27,6 +28,32 @@ TEST(Package, IsLoadedAndRewritten) {
     EXPECT_EQ(text[24], 0xe9); // jmp
     EXPECT_EQ(known_sites().size(), 4U);
     EXPECT_EQ(guest_link_address(Tiny::physical + 5), Tiny::address + 5);
+}
+
+std::uint8_t read_rtc(std::uint8_t index, std::uint64_t now) {
+    pc.rtc.write(0x70, index, now);
+    return pc.rtc.read(0x71, now);
+}
+
+// However long it took to load the guest.
+TEST(Package, TheDateIsThatOfTheGuestsStart) {
+    constexpr std::uint64_t start = 7'500'000'000; // 22:13:27.75
+    const auto stop = load_package(make_tiny_package(), start);
+    ASSERT_FALSE(stop) << *stop;
+    EXPECT_EQ(read_rtc(4, start), 0x22);
+    EXPECT_EQ(read_rtc(2, start), 0x13);
+    EXPECT_EQ(read_rtc(0, start), 0x27);
+    EXPECT_EQ(read_rtc(0, start + 249'000'000), 0x27);
+    EXPECT_EQ(read_rtc(0, start + 251'000'000), 0x28);
+    EXPECT_EQ(read_rtc(9, start), 0x23);
+}
+
+TEST(Package, TheCommandLineSaysHowFastTheCounterIs) {
+    const auto stop = load_package(make_tiny_package());
+    ASSERT_FALSE(stop) << *stop;
+    constexpr std::size_t command_line_at = 0x81000;
+    EXPECT_STREQ(reinterpret_cast<const char*>(backend::guest_ram() + command_line_at),
+                 "tsc_early_khz=2345678 tsc=reliable quiet");
 }
 
 TEST(Package, EveryShorterFileIsRefused) {

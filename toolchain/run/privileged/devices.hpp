@@ -34,7 +34,7 @@ public:
     OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input,
                std::function<void()> output_came);
 
-    void start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now);
+    void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
     void look(std::uint64_t now) override;
     [[nodiscard]] bool interrupt_requested() const override;
     std::uint8_t acknowledge() override;

@@ -16,8 +16,8 @@ OwnDevices::OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& i
                        std::function<void()> output_came)
     : output_(output), input_(input), output_came_(std::move(output_came)) {}
 
-void OwnDevices::start(std::uint64_t epoch_seconds, std::uint64_t memory_bytes, std::uint64_t now) {
-    pc_.start(epoch_seconds, memory_bytes, now);
+void OwnDevices::start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now) {
+    pc_.start(since_1970, memory_bytes, now);
 }
 
 void OwnDevices::look(std::uint64_t now) {

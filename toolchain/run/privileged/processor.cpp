@@ -21,7 +21,6 @@ namespace {
 using namespace kvm_privileged;
 
 constexpr std::uint16_t post_port = 0x80;
-constexpr std::uint64_t second = 1'000'000'000;
 
 } // namespace
 
@@ -29,7 +28,7 @@ PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const Priv
                                          const KvmTime& epoch, std::uint64_t guest_memory, bool rewrite,
                                          std::function<void()> output_came)
     : processor_(processor), questions_(processor, parts.mailbox, parts.header, parts.vmm_root, stopped_),
-      parts_(parts), clock_(processor.descriptor(), epoch), epoch_seconds_(epoch.epoch_nanoseconds / second),
+      parts_(parts), clock_(processor.descriptor(), epoch), epoch_(epoch.epoch_nanoseconds),
       guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
       own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
       stats_(processor.descriptor()) {
@@ -70,7 +69,8 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
     runs_ = true;
     confine();
     try {
-        own_devices_.start(epoch_seconds_, guest_memory_, clock_.now());
+        const std::uint64_t start = clock_.now();
+        own_devices_.start(epoch_ + start, guest_memory_, start);
         bool lives = questions_.load();
         while (lives && !stopped_) {
             lives = move_packets();

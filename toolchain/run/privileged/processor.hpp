@@ -83,7 +83,7 @@ private:
     VmmQuestions questions_;
     PrivilegedParts parts_;
     GuestClock clock_;
-    std::uint64_t epoch_seconds_;
+    std::uint64_t epoch_; // nanoseconds from 1970-01-01 to 0 of the clock
     std::uint64_t guest_memory_;
     bool rewrite_;
     std::function<void()> output_came_;
