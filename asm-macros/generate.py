@@ -177,6 +177,9 @@ PREVIRT_AS_PRELUDE = """.macro previrt_site kind, width, tag, insn:vararg
 	.previrt_annotate \\kind, \\width, \\tag
 	\\insn
 .endm
+.macro previrt_note
+	.previrt_note
+.endm
 """
 
 CLANG_HEADER = """/* Generated from asm-macros/site-kinds.toml. Give it to clang as -include previrt/sites-clang.h */

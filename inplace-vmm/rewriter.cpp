@@ -58,6 +58,7 @@ private:
     std::size_t done_ = 0;
 };
 
+constexpr std::uint64_t no_site = 0;
 Trampolines trampolines;
 std::size_t trampolines_used;
 
@@ -156,15 +157,17 @@ void emit_branch(Emitter& emit, unsigned opcode, std::uint64_t from, std::uint64
 
 // The trampoline's first instructions are the back-end's; it then knows the site by its number.
 std::optional<std::uint64_t> make_trampoline(const KnownSite& site, std::uint64_t target) {
+    std::size_t number = trampolines_used;
     for (std::size_t i = 0; i < trampolines_used; ++i) {
         if (trampolines.sites[i] == site.address) {
             return trampolines.address + (i * trampoline_bytes);
         }
+        number = trampolines.sites[i] == no_site && number == trampolines_used ? i : number;
     }
-    if (trampolines_used == trampolines.count) {
+    if (number == trampolines.count) {
         return {};
     }
-    const std::size_t number = trampolines_used++;
+    trampolines_used += number == trampolines_used ? 1 : 0;
     trampolines.sites[number] = site.address;
     const std::uint64_t address = trampolines.address + (number * trampoline_bytes);
     write_trampoline(site, number, address,
@@ -245,6 +248,12 @@ void start_trampolines(Trampolines room) {
     trampolines_used = 0;
 }
 
+void free_trampolines(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t& site : std::span(trampolines.sites, trampolines_used)) {
+        site = site >= begin && site < end ? no_site : site;
+    }
+}
+
 std::uint64_t site_of_trampoline(std::uint64_t address) {
     const std::uint64_t number = (address - trampolines.address) / trampoline_bytes;
     return address >= trampolines.address && number < trampolines_used ? trampolines.sites[number] : 0;
@@ -272,14 +281,21 @@ std::optional<MarkedSite> read_trap_mark(std::span<const std::uint8_t, trap_mark
                       .operand = code[4]};
 }
 
-bool rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement) {
-    std::uint8_t replacement[32]; // the longest site that a record can describe has 30
+namespace {
+
+struct Replacement {
+    std::uint8_t code[longest_site];
+    Way way;
+};
+
+// False: none fits.
+bool make_replacement(const KnownSite& site, Placement placement, Replacement& replacement) {
     const std::size_t room = site.record.site_length();
-    Emitter emit(replacement, room);
+    Emitter emit(replacement.code, room);
     Treatment treatment = treat_site(site);
     if (treatment.way == Way::in_line && !emit_inline(emit, site, treatment.target)) {
         treatment = {.way = Way::call, .target = backend::general_site_entry()};
-        emit = Emitter(replacement, room);
+        emit = Emitter(replacement.code, room);
     }
     const bool is_copied = placement == Placement::copied;
     std::optional<Way> way = treatment.way;
@@ -313,12 +329,34 @@ bool rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement
     if (!way) {
         return false;
     }
-    ++counters.rewritten[site.record.kind][static_cast<unsigned>(*way)];
+    replacement.way = *way;
     if (*way != Way::native) {
         emit.fill();
-        std::memcpy(code.data(), replacement, room);
     }
     return true;
+}
+
+} // namespace
+
+bool rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement) {
+    Replacement replacement;
+    if (!make_replacement(site, placement, replacement)) {
+        return false;
+    }
+    ++counters.rewritten[site.record.kind][static_cast<unsigned>(replacement.way)];
+    if (replacement.way != Way::native) {
+        std::memcpy(code.data(), replacement.code, site.record.site_length());
+    }
+    return true;
+}
+
+bool is_rewritten(const KnownSite& site, std::span<const std::uint8_t> code) {
+    const auto holds = [&](Placement placement) {
+        Replacement replacement;
+        return make_replacement(site, placement, replacement) && replacement.way != Way::native &&
+               std::memcmp(code.data(), replacement.code, code.size()) == 0;
+    };
+    return code.size() == site.record.site_length() && (holds(Placement::fixed) || holds(Placement::copied));
 }
 
 } // namespace previrt

@@ -28,6 +28,8 @@ constexpr std::size_t absolute_call_bytes = 7; // call *abs32
 // Puts the replacement into `code`, the site's bytes in guest memory. False: there is none that fits, and the
 // instruction itself would do something else than it should and not fault.
 bool rewrite_site(const KnownSite& site, std::span<std::uint8_t> code, Placement placement);
+// Whether that stands there still: the guest may put other code where a site was.
+bool is_rewritten(const KnownSite& site, std::span<const std::uint8_t> code);
 
 // In place of a site that has room or a trampoline for nothing else: hlt, which faults at every level but 0.
 constexpr std::uint8_t trap_instruction = 0xf4;
@@ -60,6 +62,8 @@ void start_trampolines(Trampolines room);
 // The back-end's: the code of trampoline `number`, which will run at `address`.
 void write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t address,
                       std::span<std::uint8_t> code, std::uint64_t target);
+// Trampolines of sites that begin in [begin, end) are free for others.
+void free_trampolines(std::uint64_t begin, std::uint64_t end);
 // The site whose trampoline this address lies in, or 0.
 std::uint64_t site_of_trampoline(std::uint64_t address);
 

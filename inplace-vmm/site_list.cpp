@@ -43,6 +43,18 @@ bool has_room() {
     return site_count < site_room || take_room(std::max(2 * site_room, fewest));
 }
 
+// Of the sites that have a byte in [begin, end). Sites do not overlap.
+std::span<KnownSite> sites_in(std::uint64_t begin, std::uint64_t end) {
+    if (begin >= end) {
+        return {};
+    }
+    KnownSite* first = first_not_before(begin);
+    if (first != sites && (first - 1)->end() > begin) {
+        --first;
+    }
+    return {first, first_not_before(end)};
+}
+
 } // namespace
 
 unsigned KnownSite::padding_in_front() const {
@@ -113,6 +125,19 @@ const KnownSite* find_site(std::uint64_t address) {
     }
     known = place;
     return place;
+}
+
+bool has_sites(std::uint64_t begin, std::uint64_t end) {
+    return !sites_in(begin, end).empty();
+}
+
+void forget_sites(std::uint64_t begin, std::uint64_t end) {
+    const std::span<KnownSite> gone = sites_in(begin, end);
+    if (!gone.empty()) {
+        std::ranges::fill(recent, nullptr);
+        std::move(gone.data() + gone.size(), sites + site_count, gone.data());
+        site_count -= gone.size();
+    }
 }
 
 } // namespace previrt

@@ -8,6 +8,8 @@
 
 namespace previrt {
 
+constexpr std::size_t longest_site = 30; // that a record can describe
+
 // A site as the VMM keeps it: the guest may change its own copy of the record and of the code.
 struct KnownSite {
     std::uint64_t address;
@@ -29,5 +31,8 @@ std::span<const KnownSite> known_sites();
 // False: there is no memory for another. Pointers to sites are of no use afterwards.
 bool add_site(const KnownSite& site);
 const KnownSite* find_site(std::uint64_t address);
+// Of [begin, end): whether a site has any of its bytes; and those that have are no longer known.
+bool has_sites(std::uint64_t begin, std::uint64_t end);
+void forget_sites(std::uint64_t begin, std::uint64_t end);
 
 } // namespace previrt

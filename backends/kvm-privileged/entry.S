@@ -81,17 +81,30 @@ interrupt_stubs:
 	.set vector, vector + 1
 	.endr
 
-// The monitor reads RDI and RSI.
-	.globl announcement
-announcement:
-	pushq %rax
+// The monitor reads the registers; of a module, RAX is its answer.
+	.macro announcement_entry name, tag
+\name:
+	pushq %r9
+	pushq %r8
 	pushq %rdx
+	pushq %rax
+	movq %rdx, %r8
+	movl $\tag, %r9d
 	movl announcement_request, %eax
 	movl announcement_port, %edx
 	outl %eax, %dx
-	popq %rdx
+	.if \tag == 1
+	movq %rax, (%rsp)
+	.endif
 	popq %rax
+	popq %rdx
+	popq %r8
+	popq %r9
 	ret
+	.endm
+	announcement_entry announce_table, 0
+	announcement_entry announce_module, 1
+	announcement_entry announce_end, 2
 
 	.globl question_entry
 question_entry:
@@ -100,15 +113,15 @@ question_entry:
 
 	.section .rodata
 	.balign 8
-	.globl port_pointers, port_immediate_pointer, register_pointer, announcement_pointer
+	.globl port_pointers, port_immediate_pointer, register_pointer, announcement_pointers
 port_pointers:
 	.quad in_b, in_w, 0, in_l, out_b, out_w, 0, out_l
 port_immediate_pointer:
 	.quad port_immediate
 register_pointer:
 	.quad device_register
-announcement_pointer:
-	.quad announcement
+announcement_pointers:
+	.quad announce_table, announce_module, announce_end
 
 	.bss
 	.balign 16

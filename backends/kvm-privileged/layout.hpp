@@ -28,7 +28,7 @@ enum class PortRequest : std::uint32_t {
     answer = 1,   // to what it asked of the VMM
     attention,    // an interrupt waits for the guest, or the timer has to be set
     ended,        // the guest has, and the console says how
-    announcement, // RDI, RSI: of a table of records
+    announcement, // the tag in R9, RDX in R8; RDI, RSI, RCX. RAX is the answer
 };
 
 // ---- virtual

@@ -27,7 +27,7 @@ enum class Question : std::uint32_t {
     read_memory,
     write_memory, // likewise, guest-physical: where no RAM is
     packets,      // came, or there is room for some, or the link has changed
-    announce,     // `table`, `table_bytes`
+    announce,     // `announcement`. Answer for a module: `value`
     halt,         // with interrupts disabled, for ever
     reset,
 };
@@ -43,13 +43,21 @@ enum class Cause : std::uint32_t {
 constexpr std::uint32_t no_vector = 256;
 constexpr std::uint64_t never = ~std::uint64_t{0};
 
+// The guest's registers at such an instruction, and the tag of its record.
+struct Announcement {
+    std::uint64_t tag;
+    std::uint64_t rdi;
+    std::uint64_t rsi;
+    std::uint64_t rdx;
+    std::uint64_t rcx;
+};
+
 struct Mailbox {
     Question question;
     std::uint32_t width;
     std::uint64_t address;
     std::uint64_t value;
-    std::uint64_t table;
-    std::uint64_t table_bytes;
+    Announcement announcement;
     // Of the guest, by which its virtual addresses are understood.
     std::uint64_t cr0;
     std::uint64_t cr3;

@@ -74,6 +74,29 @@ void access_devices(Question question) {
     predict();
 }
 
+void take_announcement(const Announcement& what) {
+    switch (static_cast<AnnouncementTag>(what.tag)) {
+    case AnnouncementTag::table:
+        take_announced_sites(what.rdi, what.rsi);
+        return;
+    case AnnouncementTag::module: {
+        // The processor does for a module that was not prepared what sites are for.
+        const bool is_prepared = what.rcx != 0 || what.rsi != 0;
+        const Refusal refusal =
+            is_prepared
+                ? take_announced_module(
+                      {.table = what.rdi, .table_bytes = what.rsi, .note = what.rdx, .note_bytes = what.rcx})
+                : Refusal::none;
+        mailbox.value = static_cast<std::uint64_t>(refusal);
+        return;
+    }
+    case AnnouncementTag::forget:
+        forget_announced_sites(what.rdi, what.rsi);
+        return;
+    }
+    stop_guest("an announcement that the VMM does not know:", what.tag);
+}
+
 void answer(Question question) {
     switch (question) {
     case Question::load:
@@ -92,7 +115,7 @@ void answer(Question question) {
         access_devices(question);
         return;
     case Question::announce:
-        take_announced_sites(mailbox.table, mailbox.table_bytes);
+        take_announcement(mailbox.announcement);
         return;
     case Question::halt:
         end_guest(end_powered_off);

@@ -5,13 +5,15 @@
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <iterator>
+
 namespace previrt {
 
 extern "C" {
 extern const std::uint64_t port_pointers[8]; // in_b, in_w, -, in_l; out_b, out_w, -, out_l: through DX
 extern const std::uint64_t port_immediate_pointer;
 extern const std::uint64_t register_pointer;
-extern const std::uint64_t announcement_pointer;
+extern const std::uint64_t announcement_pointers[3]; // by their tags
 }
 
 namespace {
@@ -34,7 +36,10 @@ Treatment treat_site(const KnownSite& site) {
     case SiteKind::mmio_write:
         return {.way = Way::call, .target = register_pointer};
     case SiteKind::announce_sites:
-        return {.way = Way::call, .target = announcement_pointer};
+        if (site.record.operand >= std::size(announcement_pointers)) {
+            stop_guest("a site that announces what the VMM does not know, at", site.address);
+        }
+        return {.way = Way::call, .target = announcement_pointers[site.record.operand]};
     default:
         return {};
     }
@@ -63,12 +68,13 @@ std::uint64_t entry_pointer(std::uint64_t entry) {
             return reinterpret_cast<std::uint64_t>(&pointer);
         }
     }
-    for (const std::uint64_t* const pointer : {&port_immediate_pointer, &register_pointer}) {
-        if (*pointer == entry) {
-            return reinterpret_cast<std::uint64_t>(pointer);
+    for (const std::uint64_t& pointer : announcement_pointers) {
+        if (pointer == entry) {
+            return reinterpret_cast<std::uint64_t>(&pointer);
         }
     }
-    return reinterpret_cast<std::uint64_t>(&announcement_pointer);
+    return reinterpret_cast<std::uint64_t>(entry == register_pointer ? &register_pointer
+                                                                     : &port_immediate_pointer);
 }
 
 } // namespace previrt::backend

@@ -319,12 +319,19 @@ void event_taken() {
 
 namespace {
 
+bool is_there(const KnownSite& site, std::uint64_t address) {
+    std::uint8_t code[longest_site];
+    const std::size_t length = site.record.site_length();
+    return peek_guest(address, code, length, Privilege::supervisor) == length &&
+           is_rewritten(site, {code, length});
+}
+
 // An interrupt is due, but the instruction behind sti or mov ss comes first. True: the guest has yet to do
 // it.
 bool hold_for_shadow() {
     const std::uint64_t next = vcpu.registers.rip;
     const KnownSite* const site = find_site(guest_link_address(next));
-    if (site != nullptr && treat_site(*site).way != Way::native) {
+    if (site != nullptr && is_there(*site, next)) {
         // A step would end inside the VMM: it does the instruction itself, which may be the hlt of sti; hlt.
         vcpu.interrupt_shadow = false;
         execute_known(*site, next);

@@ -21,6 +21,8 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <algorithm>
+
 namespace previrt {
 
 namespace {
@@ -165,17 +167,39 @@ void move_debug(const Instruction& instruction) {
 }
 
 // Else the fault is raised that the processor would raise for it.
-bool table_is_readable(std::uint64_t table, std::uint64_t bytes) {
-    std::uint64_t record = 0;
-    if (bytes % sizeof record != 0 || bytes > most_announced_bytes) {
+bool is_readable(std::uint64_t address, std::uint64_t bytes) {
+    if (bytes > most_announced_bytes) {
         return true; // no processor would look so far: it is refused for its length
     }
-    for (std::uint64_t i = 0; i < bytes; i += sizeof record) {
-        if (!read_guest(table + i, record)) {
+    std::uint8_t part[64];
+    for (std::uint64_t i = 0; i < bytes; i += sizeof(part)) {
+        if (!read_guest(address + i, part, std::min<std::uint64_t>(sizeof(part), bytes - i))) {
             return false;
         }
     }
     return true;
+}
+
+void take_announcement(AnnouncementTag tag) {
+    const std::uint64_t begin = general(rdi);
+    const std::uint64_t bytes = general(rsi);
+    switch (tag) {
+    case AnnouncementTag::table:
+        if (is_readable(begin, bytes)) {
+            take_announced_sites(begin, bytes);
+        }
+        return;
+    case AnnouncementTag::module:
+        if (is_readable(begin, bytes) && is_readable(general(rdx), general(rcx))) {
+            general(rax) = static_cast<std::uint64_t>(take_announced_module(
+                {.table = begin, .table_bytes = bytes, .note = general(rdx), .note_bytes = general(rcx)}));
+        }
+        return;
+    case AnnouncementTag::forget:
+        forget_announced_sites(begin, bytes);
+        return;
+    }
+    stop_guest("an announcement that the VMM does not know:", static_cast<std::uint64_t>(tag));
 }
 
 void execute_privileged(const Instruction& instruction) {
@@ -245,9 +269,7 @@ void execute_privileged(const Instruction& instruction) {
         execute_annotated_access(instruction);
         break;
     case SiteKind::announce_sites:
-        if (table_is_readable(general(rdi), general(rsi))) {
-            take_announced_sites(general(rdi), general(rsi));
-        }
+        take_announcement(static_cast<AnnouncementTag>(instruction.annotation));
         break;
     case SiteKind::lgdt:
     case SiteKind::lidt:

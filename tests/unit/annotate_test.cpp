@@ -140,6 +140,39 @@ TEST_P(Annotate, LayoutConstants) {
     }
 }
 
+// A file without a site can have it, and a linker makes one note of all.
+TEST_P(Annotate, TheNoteAlone) {
+    const ScratchDirectory directory;
+    const std::string empty = directory.write("empty.c", "#include <previrt/annotate.h>\nPREVIRT_NOTE;\n");
+    const std::string both = directory.write(
+        "both.c", "#include <previrt/annotate.h>\nPREVIRT_NOTE;\nvoid stop(void);\nvoid stop(void) { "
+                  "__asm__ volatile(\"cli\"); }\nPREVIRT_NOTE;\n");
+    const auto notes = [](const std::string& object) {
+        std::vector<std::size_t> sizes;
+        const KernelFile file = load_kernel_file(object);
+        for (const Section& section : file.elf.sections()) {
+            if (section.name == ".note.previrt") {
+                sizes.push_back(section.bytes.size());
+            }
+        }
+        return sizes;
+    };
+    std::string objects;
+    const std::vector<std::size_t> expected(GetParam().records ? 1 : 0, 28);
+    for (const std::string& source : {empty, both}) {
+        const std::string object = source + ".o";
+        const CommandResult built =
+            run_command(std::string(GetParam().command) + " -c " + source + " -o " + object);
+        EXPECT_EQ(built.status, 0) << built.output;
+        EXPECT_EQ(notes(object), expected) << source;
+        objects += " " + object;
+    }
+    const std::string linked = directory.path("linked.o");
+    const CommandResult result = run_command("ld -r -o " + linked + objects);
+    EXPECT_EQ(result.status, 0) << result.output;
+    EXPECT_EQ(notes(linked), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(Compilers, Annotate, testing::ValuesIn(builds),
                          [](const auto& test) { return std::string(test.param.name); });
 

@@ -66,6 +66,7 @@ TEST_F(LinuxBuild, VersionOfASource) {
 
 TEST_F(LinuxBuild, OurPatchesAreAsManyLinesAsTheirReadmeSays) {
     std::string all = "| **all** | |";
+    std::vector<std::string> sums;
     for (const std::string version : {"6.1", "6.12"}) {
         unsigned lines = 0;
         for (const LinuxPatch& patch : linux_patches(version, {"ns83820-repairs"})) {
@@ -73,9 +74,14 @@ TEST_F(LinuxBuild, OurPatchesAreAsManyLinesAsTheirReadmeSays) {
             EXPECT_GT(patch.lines, 0U) << patch.path;
             lines += patch.lines;
         }
-        all += " **" + std::to_string(lines) + "** |";
+        sums.push_back(std::to_string(lines));
+        all += " **" + sums.back() + "** |";
     }
     EXPECT_NE(read_text(PREVIRT_SOURCE "/linux-patches/README.md").find(all), std::string::npos) << all;
+    const std::string in_readme = sums[0] + " patched lines";
+    EXPECT_NE(read_text(PREVIRT_SOURCE "/README.md").find(in_readme), std::string::npos) << in_readme;
+    const std::string in_tour = sums[0] + " lines for 6.1, " + sums[1] + " for 6.12";
+    EXPECT_NE(read_text(PREVIRT_SOURCE "/docs/tour.md").find(in_tour), std::string::npos) << in_tour;
     EXPECT_NE(message_of([] { linux_patches("9.9"); }).find("no patches for Linux 9.9"), std::string::npos);
 }
 

@@ -39,7 +39,8 @@ constexpr const char* help_text =
     "With gcc or clang: -B DIR, where DIR holds it under the name `as` (clang: -fno-integrated-as as "
     "well).\n";
 
-// .previrt_annotate KIND, WIDTH, LEVEL-OR-TAG: of the next instruction.
+// .previrt_annotate KIND, WIDTH, LEVEL-OR-TAG: of the next instruction. .previrt_note: this file has the
+// note.
 class AnnotationDirective : public llvm::MCAsmParserExtension {
 public:
     explicit AnnotationDirective(SiteStreamer& streamer) : streamer_(streamer) {}
@@ -48,6 +49,8 @@ public:
         MCAsmParserExtension::Initialize(parser);
         parser.addDirectiveHandler(".previrt_annotate",
                                    {this, HandleDirective<AnnotationDirective, &AnnotationDirective::parse>});
+        parser.addDirectiveHandler(
+            ".previrt_note", {this, HandleDirective<AnnotationDirective, &AnnotationDirective::parse_note>});
     }
 
 private:
@@ -72,6 +75,14 @@ private:
             return false;
         }
         return Error(location, "previrt_site: no annotated kind is called '" + kind_name + "'");
+    }
+
+    bool parse_note(llvm::StringRef /*directive*/, llvm::SMLoc /*location*/) {
+        if (getParser().parseEOL()) {
+            return true;
+        }
+        streamer_.emit_note();
+        return false;
     }
 
     SiteStreamer& streamer_;

@@ -34,6 +34,8 @@ public:
         llvm::SMLoc location;
     };
     void annotate(const Annotation& annotation);
+    // Once a file, whoever asks for it.
+    void emit_note();
 
     void emitInstruction(const llvm::MCInst& instruction, const llvm::MCSubtargetInfo& subtarget) override;
 
@@ -56,7 +58,6 @@ private:
                    const llvm::MCSubtargetInfo& subtarget, const std::optional<LonePrefix>& prefix);
     void emit_record(llvm::MCSymbol* site, const SiteForm& form, bool repeats, unsigned padding,
                      unsigned length);
-    void emit_note();
 
     void report(llvm::SMLoc location, const llvm::Twine& message);
 

@@ -53,6 +53,72 @@ CASE records_right(void) {
     asm volatile("call *%[code]" : : [code] "r"(code) : "memory", "cc");
     check_equal("the announced cli was executed", read_flags() & flag_interrupt, 0);
 }
+static void end_by_exception(struct frame* frame) {
+    print("exception %lu\n", frame->vector);
+    end_guest();
+}
+
+/* asm-macros/site-macros.s.in */
+static struct note {
+    uint32_t name_bytes, description_bytes, type;
+    char name[8];
+    uint32_t version, record_bytes;
+} note = {8, 8, 1, "previrt", 1, sizeof(struct record)};
+
+enum { not_prepared = 1, other_version = 2, bad_records = 3, no_room = 4 };
+
+static uint64_t announce_module(uint64_t bytes) {
+    return previrt_announce_module((uintptr_t)records, bytes, (uintptr_t)&note, sizeof note);
+}
+
+/* A module that is refused stays as it was, and its kernel goes on. */
+CASE module_refused(void) {
+    prepare_records();
+    check_equal("without a note", previrt_announce_module((uintptr_t)records, sizeof records, 0, 0),
+                not_prepared);
+    check_equal("with neither", previrt_announce_module(0, 0, 0, 0), not_prepared);
+    note.version = 77;
+    check_equal("of another version", announce_module(sizeof records), other_version);
+    note.version = 1;
+    records[3].kind = kind_sti;
+    check_equal("with a bad record", announce_module(sizeof records), bad_records);
+    records[3].kind = kind_cli;
+    check_equal("with half a record", announce_module(sizeof records - 4), bad_records);
+    check_equal("the code is as it was", code[0], 0x2e);
+    check_equal("and its end", code[cli_length - 1], 0xfa);
+    check_equal("taken in the end", announce_module(sizeof records), 0);
+    check_equal("and no second time", announce_module(sizeof records), bad_records);
+}
+/* Other code comes where a module was, with other sites. */
+CASE module_forgotten(void) {
+    prepare_records();
+    check_equal("taken", announce_module(sizeof records), 0);
+    previrt_forget_sites(code, 32);
+    prepare_records();
+    for (unsigned site = 0; site < 4; ++site) {
+        code[site * cli_length + cli_length - 1] = 0xfb;
+        records[site].kind = kind_sti;
+        records[site].lengths = 7 << 4 | 1;
+    }
+    check_equal("another taken", announce_module(sizeof records), 0);
+    disable_interrupts();
+    asm volatile("call *%[code]" : : [code] "r"(code) : "memory", "cc");
+    check_equal("the sti of the other was executed", read_flags() & flag_interrupt, flag_interrupt);
+}
+CASE module_note_unmapped(void) {
+    load_page_tables();
+    handlers[vector_page_fault] = end_by_exception;
+    prepare_records();
+    (void)previrt_announce_module((uintptr_t)records, sizeof records, unmapped_area, 28);
+    print("FAIL: it went through\n");
+}
+CASE module_tag_unknown(void) {
+    prepare_records();
+    asm volatile(PREVIRT_SITE(announce_sites, "4", "nopl (%[where])")
+                 :
+                 : [where] "D"(records), [tag] "i"(99));
+    print("FAIL: it went through\n");
+}
 CASE records_unknown_kind(void) {
     prepare_records();
     records[2].kind = 0xee;
@@ -117,11 +183,6 @@ CASE records_huge_length(void) {
     prepare_records();
     announce((uintptr_t)records, ~UINT64_C(7));
 }
-static void end_by_exception(struct frame* frame) {
-    print("exception %lu\n", frame->vector);
-    end_guest();
-}
-
 CASE records_table_unmapped(void) {
     load_page_tables();
     handlers[vector_page_fault] = end_by_exception;

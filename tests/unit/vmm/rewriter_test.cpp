@@ -21,7 +21,6 @@ constexpr std::uint64_t site_address = 0xffffffff81000100;
 constexpr std::uint64_t trampolines_address = 0xffffffffffe10000;
 constexpr std::size_t guard = 32;
 constexpr std::uint8_t guard_byte = 0xa5;
-constexpr std::size_t longest_site = 30;
 
 class Rewriter : public testing::Test {
 protected:
@@ -228,6 +227,53 @@ TEST_F(Rewriter, JumpsLeadThroughTrampolinesThatKnowTheirSite) {
     }
     EXPECT_EQ(site_of_trampoline(trampolines_address + trampoline_bytes), 0U);
     EXPECT_EQ(site_of_trampoline(trampolines_address - 1), 0U);
+}
+
+TEST_F(Rewriter, AFreeTrampolineIsTakenByTheNextSite) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = 1};
+    const auto number_at = [&](std::uint64_t address) -> std::optional<std::uint64_t> {
+        KnownSite site = site_of(SiteKind::iret, call_bytes);
+        site.address = address;
+        std::vector<std::uint8_t> code(call_bytes, 0x2e);
+        rewrite_site(site, code, Placement::fixed);
+        if (code[0] != 0xe9) {
+            return {};
+        }
+        std::uint32_t distance = 0;
+        std::memcpy(&distance, &code[1], sizeof(distance));
+        const std::uint64_t target =
+            address + call_bytes +
+            static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(distance)});
+        return (target - trampolines_address) / trampoline_bytes;
+    };
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(number_at(site_address + (i * 16)), i);
+    }
+    EXPECT_FALSE(number_at(site_address + 64));
+    free_trampolines(site_address + 16, site_address + 32);
+    EXPECT_EQ(site_of_trampoline(trampolines_address + trampoline_bytes), 0U);
+    EXPECT_EQ(number_at(site_address + 64), 1U);
+    EXPECT_EQ(number_at(site_address + 48), 3U);
+    EXPECT_FALSE(number_at(site_address + 80));
+}
+
+TEST_F(Rewriter, KnowsWhetherItsReplacementStandsThere) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::sti)] = {.way = Way::call,
+                                                                  .target = fake::general_entry};
+    const KnownSite site = site_of(SiteKind::sti, 8);
+    for (const Placement placement : {Placement::fixed, Placement::copied}) {
+        std::vector<std::uint8_t> code = rewrite(site, placement);
+        EXPECT_TRUE(is_rewritten(site, code));
+        for (std::uint8_t& byte : code) {
+            ++byte;
+            EXPECT_FALSE(is_rewritten(site, code));
+            --byte;
+        }
+        code.pop_back();
+        EXPECT_FALSE(is_rewritten(site, code));
+    }
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::sti)] = {};
+    EXPECT_FALSE(is_rewritten(site, rewrite(site, Placement::fixed)));
 }
 
 TEST_F(Rewriter, WithoutAnotherTrampolineASiteFaults) {

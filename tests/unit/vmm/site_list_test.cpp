@@ -66,6 +66,37 @@ TEST(SiteList, GrowsToTheMemoryThatTheBackEndHas) {
     EXPECT_TRUE(std::ranges::is_sorted(known_sites(), {}, &KnownSite::address));
 }
 
+TEST(SiteList, ForgetsWhatHasAByteInARange) {
+    constexpr std::size_t count = 10;
+    // Sites of 8 bytes with 8 between.
+    const auto fill = [&] {
+        ASSERT_TRUE(start_site_list(count));
+        for (std::uint64_t i = 0; i < count; ++i) {
+            SiteRecord record{};
+            record.lengths = 7 << 4U | 1;
+            ASSERT_TRUE(add_site({.address = 0x1000 + (i * 16), .record = record, .bytes = {}}));
+        }
+    };
+    for (std::uint64_t begin = 0xff0; begin < 0x10b0; ++begin) {
+        for (std::uint64_t end = begin; end < 0x10b0; end += 3) {
+            fill();
+            const auto lies_in = [&](std::uint64_t site) {
+                return site < end && site + 8 > begin && begin < end;
+            };
+            bool any = false;
+            for (std::uint64_t i = 0; i < count; ++i) {
+                any = any || lies_in(0x1000 + (i * 16));
+            }
+            EXPECT_EQ(has_sites(begin, end), any) << begin << ' ' << end;
+            forget_sites(begin, end);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                const std::uint64_t site = 0x1000 + (i * 16);
+                ASSERT_EQ(find_site(site) == nullptr, lies_in(site)) << begin << ' ' << end << ' ' << site;
+            }
+        }
+    }
+}
+
 TEST(SiteList, PaddingStandsWhereTheListOfKindsSays) {
     for (const SiteKindInfo& info : site_kinds) {
         SCOPED_TRACE(info.name);

@@ -336,10 +336,18 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
         return false;
     case PortRequest::announcement: {
         processor_.finish_instruction();
-        const kvm_regs registers = processor_.registers();
-        parts_.mailbox.table = registers.rdi;
-        parts_.mailbox.table_bytes = registers.rsi;
-        return ask(Question::announce);
+        kvm_regs registers = processor_.registers();
+        parts_.mailbox.announcement = {.tag = registers.r9,
+                                       .rdi = registers.rdi,
+                                       .rsi = registers.rsi,
+                                       .rdx = registers.r8,
+                                       .rcx = registers.rcx};
+        if (!ask(Question::announce)) {
+            return false;
+        }
+        registers.rax = parts_.mailbox.value;
+        processor_.set_registers(registers);
+        return true;
     }
     case PortRequest::answer:
         break;
