@@ -51,7 +51,7 @@ inline std::vector<Elf64_Phdr> linux_segments(const ElfFile& file, const LinuxCo
     return segments;
 }
 
-inline ElfFile make_linux_sections(const LinuxContents& contents) {
+inline ElfBuilder linux_builder(const LinuxContents& contents) {
     ElfBuilder builder(ET_EXEC);
     builder.add_code(".text", linux_text, contents.text);
     builder.add_site_table(contents.sites);
@@ -62,12 +62,32 @@ inline ElfFile make_linux_sections(const LinuxContents& contents) {
                            .flags = SHF_ALLOC | SHF_WRITE,
                            .address = linux_bss,
                            .bytes = std::vector<std::uint8_t>(linux_bss_size)});
-    return builder.build();
+    return builder;
+}
+
+inline ElfFile make_linux_sections(const LinuxContents& contents) {
+    return linux_builder(contents).build();
 }
 
 inline std::vector<std::uint8_t> make_linux(const LinuxContents& contents) {
     const ElfFile file = make_linux_sections(contents);
     return with_segments(file, linux_segments(file, contents), physical(linux_text));
+}
+
+// As make_linux, for several processors: the data of each are linked at 0, and loaded behind .bss.
+inline constexpr std::uint64_t linux_processor_data = 0xffff'ffff'81e0'4000;
+
+inline std::vector<std::uint8_t> make_smp_linux(const LinuxContents& contents,
+                                                const std::vector<std::uint8_t>& processor_data) {
+    ElfBuilder builder = linux_builder(contents);
+    builder.add_data(".data..percpu", 0, processor_data);
+    const ElfFile file = builder.build();
+    std::vector<Elf64_Phdr> segments = linux_segments(file, contents);
+    Elf64_Phdr segment =
+        load_segment(0, file.offset_of(".data..percpu"), processor_data.size(), processor_data.size());
+    segment.p_paddr = physical(linux_processor_data);
+    segments.push_back(segment);
+    return with_segments(file, segments, physical(linux_text));
 }
 
 struct LinuxRelocations {

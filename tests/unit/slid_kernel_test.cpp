@@ -240,19 +240,80 @@ TEST(SlidKernel, TheInstructionLiesInItsSectionAndBehindTheFieldBefore) {
     slide(elf, {.full_64 = {end_of_text - 1}, .inverse_32 = {}, .signed_32 = {end_of_text + 10}});
 }
 
-TEST(SlidKernel, KernelsOfSeveralProcessorsAreRefused) {
-    EXPECT_TRUE(contains(refusal_of(make_linux(linux_sample),
-                                    {.full_64 = {}, .inverse_32 = {linux_text + 3}, .signed_32 = {}}),
-                         "the field at .text+0x3 counts from the data of each processor: build the kernel "
-                         "without CONFIG_SMP"));
-    // The table names their data where it is loaded, not where it is linked.
-    const LinuxRelocations per_processor{.full_64 = {linux_bss - 8}, .inverse_32 = {}, .signed_32 = {}};
+TEST(SlidKernel, SegmentsLieInTheLastTwoGib) {
     const ElfFile file = make_linux_sections(linux_sample);
-    for (const std::uint64_t address : {std::uint64_t{0}, start_kernel_map - 1, ~std::uint64_t{0}}) {
+    for (const std::uint64_t address : {std::uint64_t{1}, start_kernel_map - 1, ~std::uint64_t{0}}) {
         std::vector<Elf64_Phdr> segments = linux_segments(file, linux_sample);
         segments[3].p_vaddr = address;
-        EXPECT_TRUE(contains(refusal_of(with_segments(file, segments, physical(linux_text)), per_processor),
+        EXPECT_TRUE(contains(refusal_of(with_segments(file, segments, physical(linux_text)), {}),
                              "its segment at " + hex(address) + " is not in the last 2 GiB"));
+    }
+}
+
+// ---- kernels of several processors
+
+// Data of a processor: an address, and something that is counted.
+const Buffer processor_data{0x10, 0x00, 0x00, 0x81, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8};
+
+// The sample, and behind it `mov %gs:COUNTED(%rip), %rax`, which counts from the end of the instruction.
+LinuxContents smp_sample(std::uint32_t counted) {
+    LinuxContents contents = linux_sample;
+    append(contents.text, Buffer{0x65, 0x48, 0x8b, 0x05});
+    const std::uint64_t end = linux_text + contents.text.size() + 4;
+    append_little_endian_u32(contents.text, counted - static_cast<std::uint32_t>(end));
+    return contents;
+}
+
+const std::uint64_t smp_field = end_of_text + 4;
+const LinuxRelocations smp_relocations{
+    .full_64 = {linux_processor_data}, .inverse_32 = {smp_field}, .signed_32 = {}};
+
+std::uint32_t last_word(const Buffer& bytes) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + bytes.size() - sizeof word, sizeof word);
+    return word;
+}
+
+TEST(SlidKernel, WhatCountsToTheDataOfAProcessorStillDoes) {
+    const Buffer slid = slide(make_smp_linux(smp_sample(8), processor_data), smp_relocations);
+    const std::uint64_t end = smp_field + 4 + low_distance;
+    EXPECT_EQ(last_word(section(slid, ".text")), 8 - static_cast<std::uint32_t>(end));
+    Buffer expected = processor_data;
+    expected[3] = 0x70;
+    std::fill_n(expected.begin() + 4, 4, std::uint8_t{0});
+    EXPECT_EQ(section(slid, ".data..percpu"), expected);
+    const Elf64_Phdr segment = read_program_headers(slid).back();
+    EXPECT_EQ(segment.p_vaddr, 0U);
+    EXPECT_EQ(segment.p_paddr, physical(linux_processor_data));
+}
+
+TEST(SlidKernel, ForSeveralProcessorsItIsWhatLinuxMakesOfItself) {
+    const Buffer linux = make_smp_linux(smp_sample(8), processor_data);
+    for (const std::uint64_t address : {linux_text, linux_text + 0x200000, linux_text + 0x1000'0000}) {
+        Buffer expected = load_elf(linux);
+        handle_relocations(expected, make_relocation_table(smp_relocations), address - linux_text);
+        EXPECT_EQ(load_elf(slide(linux, smp_relocations, address)), expected) << hex(address);
+    }
+}
+
+TEST(SlidKernel, OnlyTheDataOfAProcessorAreCountedTo) {
+    const std::string part = "the field at .text+0x49 does not count to the data of a processor";
+    for (const std::uint32_t counted : {0x1000U, 0x7fff'ffffU, 0xffff'f000U}) {
+        EXPECT_TRUE(
+            contains(refusal_of(make_smp_linux(smp_sample(counted), processor_data), smp_relocations), part))
+            << counted;
+    }
+    const LinuxRelocations inverse{.full_64 = {}, .inverse_32 = {smp_field}, .signed_32 = {}};
+    EXPECT_TRUE(contains(refusal_of(make_linux(smp_sample(8)), inverse), part));
+}
+
+TEST(SlidKernel, TheTableNamesTheDataOfAProcessorWhereTheyAreLoaded) {
+    const Buffer linux = make_smp_linux(smp_sample(8), processor_data);
+    for (const std::uint64_t address :
+         {std::uint64_t{8}, linux_processor_data + 9, linux_processor_data - 1}) {
+        EXPECT_TRUE(contains(refusal_of(linux, {.full_64 = {address}, .inverse_32 = {}, .signed_32 = {}}),
+                             "lies outside the contents of the kernel's sections"))
+            << hex(address);
     }
 }
 

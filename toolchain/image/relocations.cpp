@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/image/relocations.hpp"
 
+#include "toolchain/image/elf_headers.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
 
@@ -42,7 +43,10 @@ std::vector<KernelRelocation> read_lists(Bytes table) {
             }
             word = word_at(table, --left);
             if (word != 0) {
-                relocations.push_back({static_cast<std::uint64_t>(std::int64_t{word}), list.field});
+                relocations.push_back({.address = static_cast<std::uint64_t>(std::int64_t{word}),
+                                       .field = list.field,
+                                       .section = nullptr,
+                                       .in_section = 0});
             }
         } while (word != 0);
     }
@@ -53,12 +57,22 @@ std::vector<KernelRelocation> read_lists(Bytes table) {
     return relocations;
 }
 
-void check_fields(const ElfImage& image, const std::vector<KernelRelocation>& relocations) {
+void place_fields(const ElfImage& image, std::vector<KernelRelocation>& relocations) {
+    const ProcessorData data = find_processor_data(image);
     const KernelRelocation* previous = nullptr;
-    for (const KernelRelocation& relocation : relocations) {
-        const Section* const section = image.section_at(relocation.address);
-        if (section == nullptr ||
-            relocation.size() > section->bytes.size() - (relocation.address - section->address)) {
+    for (KernelRelocation& relocation : relocations) {
+        relocation.section = image.section_at(relocation.address);
+        relocation.in_section = relocation.address;
+        if (data.section != nullptr && relocation.address - data.loaded_at < data.section->bytes.size()) {
+            relocation.section = data.section;
+            relocation.in_section -= data.loaded_at;
+        } else if (relocation.section == nullptr || relocation.section == data.section) {
+            relocation.section = nullptr; // nothing is loaded there
+        } else {
+            relocation.in_section -= relocation.section->address;
+        }
+        if (relocation.section == nullptr ||
+            relocation.size() > relocation.section->bytes.size() - relocation.in_section) {
             throw InputError("the field at " + hex(relocation.address) +
                              " lies outside the contents of the kernel's sections");
         }
@@ -72,6 +86,22 @@ void check_fields(const ElfImage& image, const std::vector<KernelRelocation>& re
 
 } // namespace
 
+ProcessorData find_processor_data(const ElfImage& kernel) {
+    constexpr std::uint64_t kernel_map = 0xffff'ffff'8000'0000;
+    const Section* const section = kernel.section_at(0);
+    if (section == nullptr) {
+        return {};
+    }
+    for (const Elf64_Phdr& segment : read_program_headers(kernel.file())) {
+        const std::uint64_t inside = section->file_offset - segment.p_offset;
+        if (segment.p_type == PT_LOAD && segment.p_vaddr == 0 && inside < segment.p_filesz &&
+            segment.p_paddr < -kernel_map - inside) {
+            return {.section = section, .loaded_at = kernel_map + segment.p_paddr + inside};
+        }
+    }
+    return {};
+}
+
 std::vector<KernelRelocation> read_kernel_relocations(const ElfImage& kernel, Bytes table) {
     try {
         if (table.size() % sizeof(Word) != 0) {
@@ -83,7 +113,7 @@ std::vector<KernelRelocation> read_kernel_relocations(const ElfImage& kernel, By
         }
         std::vector<KernelRelocation> relocations = read_lists(table);
         std::ranges::sort(relocations, {}, &KernelRelocation::address);
-        check_fields(kernel, relocations);
+        place_fields(kernel, relocations);
         return relocations;
     } catch (const InputError& error) {
         throw InputError(

@@ -13,12 +13,22 @@ namespace previrt {
 enum class RelocatedField : std::uint8_t {
     full_64,    // an address, or a distance from __START_KERNEL_map
     signed_32,  // the lower half of such a value, which its user sign-extends
-    inverse_32, // a distance to it from what does not move with the kernel: the data of each processor
+    inverse_32, // a distance from it to what does not move with the kernel: the data of each processor
 };
 
+// The data of each processor, as a kernel for several has them: linked at 0, and loaded with the rest of it,
+// from where each processor's are copied.
+struct ProcessorData {
+    const Section* section = nullptr; // nullptr: there are none
+    std::uint64_t loaded_at = 0;      // in the last 2 GiB
+};
+ProcessorData find_processor_data(const ElfImage& kernel);
+
 struct KernelRelocation {
-    std::uint64_t address; // as linked
+    std::uint64_t address; // in the last 2 GiB, where the kernel has it when it starts
     RelocatedField field;
+    const Section* section; // has the whole field
+    std::uint64_t in_section;
 
     [[nodiscard]] std::uint64_t size() const { return field == RelocatedField::full_64 ? 8 : 4; }
 };

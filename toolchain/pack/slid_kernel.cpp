@@ -21,6 +21,7 @@ namespace {
 using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint64_t kernel_map = 0xffff'ffff'8000'0000; // Linux's __START_KERNEL_map
+constexpr std::uint64_t processor_data = 0; // where the data of each processor are linked, which do not move
 constexpr std::uint64_t highest_address = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t two_gib = std::uint64_t{1} << 31U;
 constexpr std::uint64_t four_gib = std::uint64_t{1} << 32U;
@@ -58,16 +59,17 @@ std::uint64_t distance_to(std::uint64_t address, const std::vector<LoadSegment>&
     std::uint64_t last = kernel_map;
     for (const LoadSegment& segment : segments) {
         const std::uint64_t behind_first = segment.memory_size - 1; // a segment has at least one byte
+        if (segment.virtual_address == processor_data) {
+            continue;
+        }
         if (segment.virtual_address < kernel_map ||
             behind_first > highest_address - segment.virtual_address) {
-            throw InputError("its segment at " + hex(segment.virtual_address) +
-                             " is not in the last 2 GiB, as with a kernel for several processors: build it "
-                             "without CONFIG_SMP");
+            throw InputError("its segment at " + hex(segment.virtual_address) + " is not in the last 2 GiB");
         }
         first = std::min(first, segment.virtual_address);
         last = std::max(last, segment.virtual_address + behind_first);
     }
-    if (segments.empty()) {
+    if (first == highest_address) {
         throw InputError("no segment to load");
     }
     const std::uint64_t length = last - first;
@@ -121,7 +123,8 @@ std::uint64_t distance_to_rex(Bytes code) {
 class KernelSlide {
 public:
     KernelSlide(const ElfImage& kernel, std::span<const Site> sites, std::uint64_t address)
-        : kernel_(kernel), sites_(sites), bytes_(kernel.file()), goes_low_(address < two_gib) {
+        : kernel_(kernel), data_(find_processor_data(kernel)), sites_(sites), bytes_(kernel.file()),
+          goes_low_(address < two_gib) {
         const std::vector<LoadSegment> segments = read_load_segments(bytes_);
         distance_ = distance_to(address, segments);
         for (const Section& section : kernel.sections()) {
@@ -135,8 +138,8 @@ public:
             try {
                 move_field(relocation, end);
             } catch (const InputError& error) {
-                throw InputError("the field at " + Places(kernel_).at(relocation.address).text() + ' ' +
-                                 error.what());
+                const std::uint64_t place = relocation.section->address + relocation.in_section;
+                throw InputError("the field at " + Places(kernel_).at(place).text() + ' ' + error.what());
             }
             end = relocation.address + relocation.size();
         }
@@ -147,12 +150,12 @@ public:
 
 private:
     void move_field(const KernelRelocation& relocation, std::uint64_t end_of_previous) {
-        const Section& section = *kernel_.section_at(relocation.address); // has the whole field
+        const Section& section = *relocation.section;
         if (section.name == site_section) {
             throw InputError("belongs to the records, which do not change when a kernel moves");
         }
         check_is_inside_or_outside_sites(relocation.address, relocation.address + relocation.size());
-        const std::uint64_t offset = section.file_offset + (relocation.address - section.address);
+        const std::uint64_t offset = section.file_offset + relocation.in_section;
         switch (relocation.field) {
         case RelocatedField::full_64:
             write_at(bytes_, offset, read_at<std::uint64_t>(bytes_, offset) + distance_);
@@ -168,20 +171,41 @@ private:
                 throw InputError("would hold " + hex(moved) + ", which 32 bits cannot");
             }
             if (!sign_extends(moved)) {
-                drop_sign_extension(relocation.address, section, end_of_previous);
+                drop_sign_extension(relocation, end_of_previous);
             }
             write_at(bytes_, offset, static_cast<std::uint32_t>(moved));
             return;
         }
         case RelocatedField::inverse_32:
-            throw InputError("counts from the data of each processor: build the kernel without CONFIG_SMP");
+            move_away_from_processor_data(relocation, offset);
+            return;
         }
+    }
+
+    // Its instruction counts from its own end to the data of a processor: less, the further the kernel moves
+    // up.
+    void move_away_from_processor_data(const KernelRelocation& relocation, std::uint64_t offset) {
+        const std::int64_t linked = read_at<std::int32_t>(bytes_, offset);
+        // The instruction may go on behind the field, by an immediate number.
+        constexpr std::uint64_t slack = 16;
+        const std::uint64_t target = relocation.address + static_cast<std::uint64_t>(linked);
+        if (data_.section == nullptr || target + slack > data_.section->bytes.size() + (2 * slack)) {
+            throw InputError("does not count to the data of a processor");
+        }
+        const auto moved = static_cast<std::int64_t>(static_cast<std::uint64_t>(linked) - distance_);
+        if (moved != static_cast<std::int32_t>(moved)) {
+            throw InputError("would hold " + hex(static_cast<std::uint64_t>(moved)) +
+                             ", which 32 bits cannot");
+        }
+        write_at(bytes_, offset, static_cast<std::int32_t>(moved));
     }
 
     // A distance from __START_KERNEL_map, of 2 to 4 GiB: the instruction that takes it must not sign-extend
     // it.
-    void drop_sign_extension(std::uint64_t field, const Section& section, std::uint64_t end_of_previous) {
-        const std::uint64_t in_section = field - section.address;
+    void drop_sign_extension(const KernelRelocation& relocation, std::uint64_t end_of_previous) {
+        const Section& section = *relocation.section;
+        const std::uint64_t field = relocation.address;
+        const std::uint64_t in_section = relocation.in_section;
         const std::uint64_t distance =
             section.executable ? distance_to_rex(Bytes(bytes_).subspan(section.file_offset, in_section)) : 0;
         if (distance == 0 || field - distance < end_of_previous) {
@@ -241,6 +265,7 @@ private:
     }
 
     const ElfImage& kernel_;
+    ProcessorData data_;
     std::span<const Site> sites_; // by address
     std::vector<std::uint8_t> bytes_;
     bool goes_low_;
