@@ -15,9 +15,9 @@ std::uint64_t jumping_site();
 // the general way, and the step is reported behind it.
 void finish_step();
 
-// User mode is where rewritten sites of the kernel's lead, at the first instruction there: by a single step, or since
-// it may not execute what is the VMM's. The site's instruction is done as user mode's. If no site that user mode may
-// execute led there, there is nothing at that address.
+// User mode is where rewritten sites of the kernel's lead, at the first instruction there: by a single step,
+// or since it may not execute what is the VMM's. The site's instruction is done as user mode's. If no site
+// that user mode may execute led there, there is nothing at that address.
 bool is_site_code(std::uint64_t address);
 void execute_site_for_user(bool is_step);
 

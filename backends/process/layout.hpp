@@ -30,18 +30,20 @@ constexpr std::uint64_t modules_address = image_address + (2 * large_page_size);
 static_assert(private_address + private_bytes <= modules_address);
 constexpr std::uint64_t modules_end = 0x7fff0000; // AddressSanitizer's shadow memory begins at 0x7fff7000
 
-// ---- above: the guest's kernel and the VMM have the last two slots of 512 GiB, the guest's user mode all before.
-// Sanitizers want fixed places for their memory: up to 0x640000000000, and for the guest's libraries and stacks
-// 0x7e8000000000 and what follows.
+// ---- above: the guest's kernel and the VMM have the last two slots of 512 GiB, the guest's user mode all
+// before. Sanitizers want fixed places for their memory: up to 0x640000000000, and for the guest's libraries
+// and stacks 0x7e8000000000 and what follows.
 
 constexpr std::uint64_t slot_bytes = std::uint64_t{1} << 39U;
 constexpr std::uint64_t user_end = 0x7f0000000000;
-// The guest's RAM, which is Linux's direct map too, and the VMM's own memory: no shadow table maps their slot.
+// The guest's RAM, which is Linux's direct map too, and the VMM's own memory: no shadow table maps their
+// slot.
 constexpr std::uint64_t ram_address = user_end;
 constexpr unsigned ram_slot = ram_address / slot_bytes;
 constexpr std::uint64_t most_ram = slot_bytes / 2;
 constexpr std::uint64_t arena_address = ram_address + most_ram;
-// All else of Linux's, which the shadow tables map. Linux wants espfix at the start of a slot, and uses half of it.
+// All else of Linux's, which the shadow tables map. Linux wants espfix at the start of a slot, and uses half
+// of it.
 constexpr std::uint64_t mapped_slot_address = ram_address + slot_bytes;
 constexpr std::uint64_t espfix_address = mapped_slot_address;
 constexpr std::uint64_t vmalloc_address = espfix_address + (slot_bytes / 2);

@@ -32,8 +32,8 @@ struct AnnouncedModule {
     std::uint64_t note_bytes;
 };
 
-// The note and the records are checked as a whole; then the module's code is rewritten in place. What is refused
-// stays as it is.
+// The note and the records are checked as a whole; then the module's code is rewritten in place. What is
+// refused stays as it is.
 Refusal take_announced_module(const AnnouncedModule& module);
 // The same without a note. What cannot be taken stops the guest.
 void take_announced_sites(std::uint64_t table, std::uint64_t bytes);

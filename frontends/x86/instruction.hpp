@@ -23,10 +23,10 @@ struct Instruction {
     bool rex; // has that prefix
     bool has_operand;
     bool operand_is_memory;
-    unsigned width; // of its operand or of the transfer, in bytes
-    unsigned reg;   // ModRM.reg
-    unsigned rm;    // ModRM.rm, where it is a register
-    MemoryOperand memory; // of ins and outs too, where operand_is_memory is false
+    unsigned width;          // of its operand or of the transfer, in bytes
+    unsigned reg;            // ModRM.reg
+    unsigned rm;             // ModRM.rm, where it is a register
+    MemoryOperand memory;    // of ins and outs too, where operand_is_memory is false
     std::uint64_t effective; // address of a memory operand, with the guest's registers as they are
     std::uint8_t opcode;     // its last byte
     std::uint16_t immediate; // its last one or two bytes, whatever they are

@@ -99,12 +99,11 @@ PreparedRun prepare_kvm(const RunOptions& options) {
                          "rewritten");
     }
     const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
-    std::vector<std::uint8_t> package =
-        make_guest_package(kernel, {.initrd = options.initrd,
-                                    .append = options.append,
-                                    .memory = options.memory,
-                                    .print_counters = !options.stats.empty(),
-                                    .strict = options.strict});
+    std::vector<std::uint8_t> package = make_guest_package(kernel, {.initrd = options.initrd,
+                                                                    .append = options.append,
+                                                                    .memory = options.memory,
+                                                                    .print_counters = !options.stats.empty(),
+                                                                    .strict = options.strict});
     const auto guest = std::make_shared<PreparedGuest>(
         PreparedGuest{std::move(kvm), mode, kernel.sha256, std::move(package)});
     return [guest](const RunOptions& announcing) { return run_kvm(announcing, *guest); };
