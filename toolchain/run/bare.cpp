@@ -59,7 +59,7 @@ RunStatus run_bare(const RunOptions& options) {
 
 PlaceFinding probe_bare() {
     return {.found = read_qemu_version(),
-            .isolation = "QEMU keeps the host from the machine, the machine its kernel from its programs"};
+            .isolation = std::string(isolation_by_qemu) + "; the machine keeps its kernel from its programs"};
 }
 
 } // namespace previrt

@@ -52,6 +52,8 @@ std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& m
     if (options.deterministic) {
         add({"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"});
     }
+    // Against a guest that takes QEMU over: no other program, no other user, no other priority.
+    add({"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"});
     add(machine.qemu);
     return arguments;
 }

@@ -112,7 +112,7 @@ PlaceFinding probe_nested_kvm() {
     const std::string qemu = read_qemu_version();
     return {.found = qemu + "; " + locate_nested_host(),
             .isolation =
-                "QEMU keeps the host from all of it, the guest's kernel keeps itself from its programs"};
+                std::string(isolation_by_qemu) + "; the guest's kernel keeps itself from its programs"};
 }
 
 } // namespace previrt

@@ -68,7 +68,7 @@ RunStatus run_xen_domu(const RunOptions& options) {
 PlaceFinding probe_xen() {
     const std::string qemu = read_qemu_version();
     return {.found = qemu + "; " + locate_xen_hypervisor(),
-            .isolation = "QEMU keeps the host from Xen, Xen the guest's kernel from its programs"};
+            .isolation = std::string(isolation_by_qemu) + "; Xen keeps the guest's kernel from its programs"};
 }
 
 PlaceFinding probe_xen_domu() {
