@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t millisecond = 1'000'000;
 
-constexpr std::uint64_t sunday_noon = 1'709'208'000 - (4 * 86400); // 2024-02-25 12:00:00
-constexpr std::uint64_t end_of_1999 = 946'684'799;                 // 1999-12-31 23:59:59, a Friday
+constexpr std::uint64_t sunday_noon = (1'709'208'000 - (4 * 86400)) * second; // 2024-02-25 12:00:00
+constexpr std::uint64_t end_of_1999 = 946'684'799 * second;                   // 1999-12-31 23:59:59, a Friday
 
 class RealTimeClock : public testing::Test {
 protected:
@@ -70,6 +70,12 @@ TEST_F(RealTimeClock, TellsTheTime) {
     EXPECT_EQ(time(6 * second), (Time{0x24, 0x02, 0x25, 1, 0x12, 0x00, 0x01}));
     EXPECT_EQ(read(rtc::century, 6 * second), 0x20);
     EXPECT_EQ(read(rtc::register_d, 6 * second), 0x80);
+}
+
+TEST_F(RealTimeClock, BeginsInTheMiddleOfASecond) {
+    clock.start(sunday_noon + (second / 4), 5 * second);
+    EXPECT_EQ(read(rtc::seconds, (5 * second) + (3 * second / 4) - millisecond), 0x00);
+    EXPECT_EQ(read(rtc::seconds, (5 * second) + (3 * second / 4) + millisecond), 0x01);
 }
 
 TEST_F(RealTimeClock, RollsOver) {

@@ -4,6 +4,7 @@
 
 #include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/floating_bus.hpp"
 #include "frontends/x86/machine.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -240,12 +241,25 @@ TEST_F(MemoryInstructions, WhatIsNotModelledStopsTheGuest) {
     EXPECT_TRUE(stop_of([] { run({0xd9, 0x33}); })
                     .starts_with("an access outside RAM by an instruction that is not modelled, at " + at +
                                  ": d9 33 "));
-    EXPECT_EQ(stop_of([] { run({0x8a, 0x03}); }), "an access outside RAM that no device claims, at " + at);
+    EXPECT_EQ(stop_of([] { run({0x8a, 0x03}); }),
+              "an access to a device's memory that is not modelled, at " + at);
+}
+
+TEST_F(MemoryInstructions, WhatNobodyAnswersFloatsUnlessItEndsTheGuest) {
+    const std::string unclaimed =
+        "an access outside RAM that no device claims, at " + std::to_string(nothing);
     general_[rbx] = nothing;
-    EXPECT_EQ(stop_of([] { run({0x8b, 0x03}); }),
-              "an access outside RAM that no device claims, at " + std::to_string(nothing));
-    EXPECT_EQ(stop_of([] { run({0x89, 0x03}); }),
-              "an access outside RAM that no device claims, at " + std::to_string(nothing));
+    general_[rax] = 7;
+    const std::uint64_t before = counters.floating_memory;
+    run({0x89, 0x03});
+    EXPECT_EQ(general_[rax], 7U);
+    run({0x8b, 0x03});
+    EXPECT_EQ(general_[rax], 0xffffffffU);
+    EXPECT_EQ(counters.floating_memory, before + 2);
+    floating_ends_guest = true;
+    EXPECT_EQ(stop_of([] { run({0x8b, 0x03}); }), unclaimed);
+    EXPECT_EQ(stop_of([] { run({0x89, 0x03}); }), unclaimed);
+    floating_ends_guest = false;
 }
 
 TEST_F(MemoryInstructions, AnnotatedAccesses) {
