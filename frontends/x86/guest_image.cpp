@@ -115,9 +115,9 @@ std::size_t write_clock_words(std::span<char, package_clock_words> to, std::uint
         digits[count++] = static_cast<char>('0' + (left % base));
     }
     static_assert(before.size() + sizeof(digits) + behind.size() <= package_clock_words);
-    char* at = std::copy(before.begin(), before.end(), to.data());
-    at = std::reverse_copy(digits, digits + count, at);
-    at = std::copy(behind.begin(), behind.end(), at);
+    char* at = std::ranges::copy(before, to.data()).out;
+    at = std::ranges::reverse_copy(digits, digits + count, at).out;
+    at = std::ranges::copy(behind, at).out;
     return static_cast<std::size_t>(at - to.data());
 }
 

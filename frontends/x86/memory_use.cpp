@@ -8,38 +8,33 @@ namespace {
 
 constexpr Use nothing{};
 
+// By group. The load and store of 28 and of 108 bytes are the unit's environment and its whole state.
+constexpr Use uses_of_d9[] = {load(4),  nothing, store(4),  store(4), //
+                              load(28), load(2), store(28), store(2)};
+constexpr Use uses_of_db[] = {load(4), store(4), store(4), store(4), //
+                              nothing, load(10), nothing,  store(10)};
+constexpr Use uses_of_dd[] = {load(8),   store(8), store(8),   store(8), //
+                              load(108), nothing,  store(108), store(2)};
+constexpr Use uses_of_df[] = {load(2),  store(2), store(2),  store(2), //
+                              load(10), load(8),  store(10), store(8)};
+
 Use use_of_x87(std::uint8_t opcode, unsigned group) {
-    const bool stores = group == 2 || group == 3;
     switch (opcode) {
     case 0xd8:
     case 0xda:
         return load(4);
     case 0xd9:
-        return group == 0   ? load(4)
-               : stores     ? store(4)
-               : group == 4 ? load(28)
-               : group == 5 ? load(2)
-               : group == 6 ? store(28)
-                            : store(2);
+        return uses_of_d9[group & 7U];
     case 0xdb:
-        return group == 0 ? load(4) : group == 5 ? load(10) : group == 7 ? store(10) : store(4);
+        return uses_of_db[group & 7U];
     case 0xdc:
         return load(8);
     case 0xdd:
-        return group == 0   ? load(8)
-               : group == 4 ? load(108)
-               : group == 6 ? store(108)
-               : group == 7 ? store(2)
-                            : store(8);
+        return uses_of_dd[group & 7U];
     case 0xde:
         return load(2);
     default: // 0xdf
-        return group == 0   ? load(2)
-               : group == 4 ? load(10)
-               : group == 5 ? load(8)
-               : group == 6 ? store(10)
-               : group == 7 ? store(8)
-                            : store(2);
+        return uses_of_df[group & 7U];
     }
 }
 
@@ -195,16 +190,20 @@ Use use_in_two_byte_map(const Opcode& opcode, unsigned group) {
         return load(opcode.prefix >= 0xf2 ? opcode.double_word_or_quad() : 8);
     case 0x2c:
     case 0x2d:
-        return load(opcode.prefix == 0xf3 ? 4 : opcode.prefix == 0x66 ? 16 : 8);
+        if (opcode.prefix == 0xf3) {
+            return load(4);
+        }
+        return load(opcode.prefix == 0x66 ? 16 : 8);
     case 0x2e:
     case 0x2f:
         return load(opcode.prefix == 0x66 ? 8 : 4);
-    case 0x5a:
+    case 0x5a: // between floats and doubles, the scalars by a prefix
+        if (opcode.prefix >= 0xf2) {
+            return load(opcode.prefix == 0xf3 ? 4 : 8);
+        }
+        return load(opcode.prefix == 0x66 ? opcode.full_vector() : half);
     case 0xe6:
-        return load(opcode.prefix == 0xf3 && byte == 0x5a ? 4
-                    : opcode.prefix == 0x66 || opcode.prefix == 0xf2
-                        ? opcode.prefix == 0xf2 && byte == 0x5a ? 8 : opcode.full_vector()
-                        : half);
+        return load(opcode.prefix == 0xf3 ? half : opcode.full_vector());
     case 0x6e:
         return load(opcode.double_word_or_quad());
     case 0x7e:

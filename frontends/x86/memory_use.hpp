@@ -34,7 +34,10 @@ struct Opcode {
     unsigned vector = 0; // bytes, where VEX tells; else 0
 
     [[nodiscard]] unsigned width() const { // of general registers
-        return prefixes.rex_w ? 8 : prefixes.operand_size ? 2 : 4;
+        if (prefixes.rex_w) {
+            return 8;
+        }
+        return prefixes.operand_size ? 2 : 4;
     }
     [[nodiscard]] unsigned width_or_byte() const { return (byte & 1U) != 0 ? width() : 1; }
     [[nodiscard]] unsigned double_word_or_quad() const { return prefixes.rex_w ? 8 : 4; }
@@ -42,7 +45,10 @@ struct Opcode {
     // Of MMX where no prefix says otherwise.
     [[nodiscard]] unsigned vector_or_mmx() const { return vector == 0 && prefix == 0 ? 8 : full_vector(); }
     [[nodiscard]] unsigned scalar_or_vector() const {
-        return prefix == 0xf3 ? 4 : prefix == 0xf2 ? 8 : full_vector();
+        if (prefix == 0xf3) {
+            return 4;
+        }
+        return prefix == 0xf2 ? 8 : full_vector();
     }
 };
 

@@ -58,6 +58,13 @@ TEST(SlidGuestKernel, AKernelWithoutATableIsRefused) {
         "kernel: cannot be loaded at 0x70000000: the relocation table behind its ELF file is damaged"));
 }
 
+TEST(SlidGuestKernel, AKernelHasToRecordWhatIsElsewhere) {
+    GuestKernel kernel = read_guest_kernel("kernel", sample_bzimage(), guest_memory);
+    EXPECT_EQ(refusal([&] { slide_guest_kernel(kernel, low_address, layout_constants); }),
+              "kernel: it does not record user_end, which is elsewhere here: build it anew by previrt "
+              "build-linux");
+}
+
 TEST(SlidGuestKernel, AKernelOfTheFirstTwoGibStaysAsItIs) {
     const ElfFile file = make_linux_sections(linux_sample);
     std::vector<Elf64_Phdr> segments = linux_segments(file, linux_sample);

@@ -112,6 +112,24 @@ bool is_linked_low(const LoadSegment& segment) {
            segment.memory_size <= first_2_gib - segment.virtual_address;
 }
 
+// A kernel of an older previrt, or one without RANDOMIZE_MEMORY or with X86_5LEVEL, would run into the VMM.
+void require_recorded(const KernelFile& kernel, std::span<const LayoutConstantInfo> layout) {
+    if (layout.empty()) {
+        return;
+    }
+    const std::vector<Site> sites = read_site_table(kernel, Places(kernel.elf));
+    for (const LayoutConstantInfo& constant : layout) {
+        const bool is_recorded = std::ranges::any_of(sites, [&](const Site& site) {
+            return static_cast<SiteKind>(site.record.kind) == SiteKind::layout_constant &&
+                   site.record.operand == static_cast<std::uint8_t>(constant.constant);
+        });
+        if (!is_recorded) {
+            throw InputError(kernel.path + ": it does not record " + std::string(constant.name) +
+                             ", which is elsewhere here: build it anew by previrt build-linux");
+        }
+    }
+}
+
 } // namespace
 
 GuestKernel load_guest_kernel(const std::string& path, std::uint64_t guest_memory) {
@@ -139,7 +157,8 @@ GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::ui
     return guest;
 }
 
-void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address) {
+void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address,
+                        std::span<const LayoutConstantInfo> layout) {
     const std::vector<LoadSegment> segments = read_load_segments(kernel.elf); // as checked before
     const auto high = std::ranges::find_if_not(segments, is_linked_low);
     if (high == segments.end()) {
@@ -152,6 +171,7 @@ void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address) {
             " by: give the bzImage of a Linux with CONFIG_RELOCATABLE and CONFIG_RANDOMIZE_BASE");
     }
     const KernelFile file{kernel.path, std::nullopt, ElfImage::parse(std::move(kernel.elf))};
+    require_recorded(file, layout);
     kernel.elf = slide_kernel(file, kernel.relocation_table, address);
     kernel.relocation_table.clear(); // names the fields where they were
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "previrt/layout_constants.hpp"
+
 #include "toolchain/image/kernel_file.hpp"
 
 #include <cstdint>
@@ -31,7 +33,9 @@ GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::ui
 // Once, moves a kernel that is linked in the last 2 GiB of the address space so that its lowest segment is at
 // the virtual `address` (toolchain/pack/slid_kernel.hpp). One that is linked in the first 2 GiB stays as it
 // is. Throws InputError: the message begins with the path.
-void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address);
+// It has to record each of `layout`, which the place has elsewhere.
+void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address,
+                        std::span<const LayoutConstantInfo> layout = {});
 
 // Of a bzImage: the longest command line its kernel takes, without the NUL.
 std::uint32_t longest_command_line(std::span<const std::uint8_t> setup_header);

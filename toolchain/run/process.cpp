@@ -2,6 +2,7 @@
 #include "toolchain/run/process.hpp"
 
 #include "backends/process/layout.hpp"
+#include "previrt/layout_constants.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
@@ -35,7 +36,7 @@ struct PreparedGuest {
 PreparedGuest prepare(const RunOptions& options) {
     const ProcessClock measured;
     GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
-    slide_guest_kernel(kernel, process::kernel_address);
+    slide_guest_kernel(kernel, process::kernel_address, layout_constants);
     const monitored::ClockStart clock = measured.read();
     return {.clock = clock,
             .kernel_sha256 = kernel.sha256,
