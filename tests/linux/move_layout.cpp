@@ -31,13 +31,13 @@ std::uint64_t new_place(const LayoutConstantInfo& constant) {
     case LayoutConstant::espfix: // half of the last slot, as in a process
         return slot(255);
     case LayoutConstant::vmalloc:
-        return slot(255) + 256 * gib;
+        return slot(255) + (256 * gib);
     case LayoutConstant::vmalloc_bytes:
         return 192 * gib;
     case LayoutConstant::vmemmap:
-        return slot(255) + 448 * gib;
+        return slot(255) + (448 * gib);
     case LayoutConstant::cpu_entry_area:
-        return slot(255) + 480 * gib;
+        return slot(255) + (480 * gib);
     case LayoutConstant::fixmap_top:
         return slot(255) | (constant.place & (slot(1) - 1));
     case LayoutConstant::modules: // within 2 GiB of the image, which stays

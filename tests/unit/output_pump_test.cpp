@@ -40,7 +40,7 @@ std::string read_all(const Descriptor& pipe) {
 constexpr std::size_t much = 1 << 20U;
 
 TEST(OutputPump, NobodyWaitsForAReaderWhoHasStopped) {
-    Pipe pipe = make_pipe();
+    const Pipe pipe = make_pipe();
     const auto begin = std::chrono::steady_clock::now();
     {
         OutputPump pump(pipe.write.number());
