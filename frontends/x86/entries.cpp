@@ -81,12 +81,20 @@ void stop_if_endless(std::uint64_t address) {
     }
 }
 
+bool is_there(const KnownSite& site, std::uint64_t address, Privilege privilege) {
+    std::uint8_t code[longest_site];
+    const std::size_t length = site.record.site_length();
+    return peek_guest(address, code, length, privilege) == length && is_rewritten(site, {code, length});
+}
+
 // Where user mode has the pages of a kernel's text, but none of the VMM's, a rewritten site faults at the
-// VMM's address in it. Its instruction is done as user mode's.
+// VMM's address in it. Its instruction is done as user mode's. A program has code of its own where the kernel
+// lies in physical memory, and may have it at the kernel's addresses.
 bool execute_rewritten_for_user() {
     const std::uint64_t address = vcpu.registers.rip;
-    const KnownSite* const site = find_site(guest_link_address(address));
-    if (site == nullptr || treat_site(*site).way == Way::native) {
+    const KnownSite* const site = find_site(address);
+    if (site == nullptr || treat_site(*site).way == Way::native ||
+        !is_there(*site, address, Privilege::user)) {
         return false;
     }
     vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
@@ -319,19 +327,12 @@ void event_taken() {
 
 namespace {
 
-bool is_there(const KnownSite& site, std::uint64_t address) {
-    std::uint8_t code[longest_site];
-    const std::size_t length = site.record.site_length();
-    return peek_guest(address, code, length, Privilege::supervisor) == length &&
-           is_rewritten(site, {code, length});
-}
-
 // An interrupt is due, but the instruction behind sti or mov ss comes first. True: the guest has yet to do
 // it.
 bool hold_for_shadow() {
     const std::uint64_t next = vcpu.registers.rip;
     const KnownSite* const site = find_site(guest_link_address(next));
-    if (site != nullptr && is_there(*site, next)) {
+    if (site != nullptr && is_there(*site, next, Privilege::supervisor)) {
         // A step would end inside the VMM: it does the instruction itself, which may be the hlt of sti; hlt.
         vcpu.interrupt_shadow = false;
         execute_known(*site, next);

@@ -182,6 +182,31 @@ static void little_address_space(void)
 	require(mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, anonymous, -1, 0) != MAP_FAILED);
 }
 
+/* A kernel that an in-place VMM runs lies in physical memory at 16 MiB. Its instructions are known by their address. */
+static void code_where_the_kernel_is(void)
+{
+	static const uint8_t load_byte[] = { 0x8a, 0x07, 0xc3 }; /* mov (%rdi), %al; ret */
+	uint8_t *const data = mmap(NULL, page, PROT_READ | PROT_WRITE, anonymous, -1, 0);
+	unsigned calls = 0;
+	uint32_t random = 1;
+
+	require(data != MAP_FAILED);
+	for (uintptr_t at = 16 * MIB; at < 28 * MIB; at += MIB) {
+		uint8_t *const code = mmap((void *)at, MIB, PROT_READ | PROT_WRITE | PROT_EXEC,
+					   anonymous | MAP_FIXED_NOREPLACE, -1, 0);
+		if (code == MAP_FAILED) /* this program's heap may be there */
+			continue;
+		for (unsigned i = 0; i < 3000; i++, calls++) {
+			random = random * 1103515245 + 12345;
+			uint8_t *const place = code + (random >> 8) % (MIB - sizeof load_byte);
+			memcpy(place, load_byte, sizeof load_byte);
+			require(madvise(data, page, MADV_DONTNEED) == 0);
+			require(((uint8_t (*)(uint8_t *))(uintptr_t)place)(data) == 0);
+		}
+	}
+	require(calls > 20000);
+}
+
 static void everything_below_2_gib(void)
 {
 	heap();
@@ -193,6 +218,7 @@ static void everything_below_2_gib(void)
 void address_space(void)
 {
 	in_child(everything_below_2_gib);
+	in_child(code_where_the_kernel_is);
 	in_child(fixed_places);
 	in_child(shadow_memory);
 	in_child(unmaps_and_moves);
