@@ -52,7 +52,8 @@ expect keys 0 '^42 is' --initrd "$work/shell" --timeout 60 < <(printf '%s\n' 'ec
 process=$!
 machine=
 if [ "$on" != kvm ] && [ "$on" != process ]; then
-    until machine=$(pgrep -P "$process" qemu); do
+    # The monitor is a child of the process that was started, and QEMU the monitor's.
+    until machine=$(pgrep -P "$(pgrep -d , -P "$process")" qemu 2>/dev/null); do
         kill -0 "$process"
         sleep 0.2
     done

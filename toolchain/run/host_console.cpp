@@ -101,6 +101,9 @@ void HostConsole::deliver(MachineEnd& end, int signals, std::optional<Clock::tim
 }
 
 void HostConsole::await_reader(MachineEnd& end, int signals, std::optional<Clock::time_point> deadline) {
+    if (!output_) {
+        return;
+    }
     const bool by_itself = !end.timed_out && end.ended_by.empty();
     if (!by_itself) {
         deadline = Clock::now() + read_within;

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -23,12 +24,23 @@ void require(bool done, const char* action) {
     }
 }
 
+// Takes all that is written to it, or refuses it: a root without devices has a file that is sealed in place
+// of the device.
+Descriptor make_nothing() {
+    Descriptor device(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (device.number() >= 0) {
+        return device;
+    }
+    Descriptor sealed(memfd_create("nothing", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    require(sealed.number() >= 0 && fcntl(sealed.number(), F_ADD_SEALS, F_SEAL_WRITE) == 0, "memfd");
+    return sealed;
+}
+
 } // namespace
 
 OutputPump::OutputPump(int descriptor)
-    : output_(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)), nothing_(open("/dev/null", O_WRONLY | O_CLOEXEC)),
+    : output_(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)), nothing_(make_nothing()),
       over_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), pipe_(make_pipe()) {
-    require(nothing_.number() >= 0, "/dev/null");
     require(over_event_.number() >= 0, "eventfd");
     require(fcntl(pipe_.write.number(), F_SETFL, O_NONBLOCK) == 0, "pipe");
     if (output_.number() < 0) { // it has been closed

@@ -57,7 +57,7 @@ int judge(const siginfo_t& ended, const std::optional<termios>& terminal) {
         tcsetattr(STDIN_FILENO, TCSADRAIN, &*terminal);
     }
     const int number = ended.si_status;
-    if (sigset_t ending = signals_to_hand_on(); sigismember(&ending, number) == 1) {
+    if (const sigset_t ending = signals_to_hand_on(); sigismember(&ending, number) == 1) {
         std::signal(number, SIG_DFL); // as if there were no other process
         pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
         raise(number);
