@@ -70,7 +70,8 @@ bool may_be_kernels_root(std::uint64_t guest_frame) {
 
 } // namespace
 
-// The VMM may have a part of the slot: then what is below a root's entry is looked at when that is set.
+// The VMM may have only a part of the slot. Then the guest's table of level 3 tells whether it maps that
+// part.
 void refuse_mapping_over_vmm(unsigned root_index, std::uint64_t guest_entry) {
     const std::uint64_t first = backend::vmm_memory_in_slot(root_index);
     if (first == 0 || (guest_entry & page_present) == 0) {

@@ -15,7 +15,7 @@
 namespace previrt {
 
 // What this machine has at the other end of a guest's console: standard input and output, or where the
-// options want it. Nothing here waits but poll(): neither a reader who has stopped nor a guest that never
+// options want it. Only poll() waits here: neither a reader that has stopped nor a guest that never
 // reads delays anybody.
 class HostConsole {
 public:

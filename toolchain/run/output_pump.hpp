@@ -14,7 +14,7 @@
 namespace previrt {
 
 // Writes to a descriptor that nobody may read, and so may block for ever: by a thread of its own, behind a
-// pipe. Who gives it text never waits. The descriptor's own mode is not changed, as others share it.
+// pipe. The giver of text never waits. The descriptor's own mode stays, since other programs share it.
 class OutputPump {
 public:
     // Throws InputError.
@@ -26,7 +26,7 @@ public:
     // From here on it is written. The thread has the filter and the privileges that the caller has by then.
     void start();
 
-    // Takes all of it, and holds what the pipe does not take: whoever has more waits while it does.
+    // Takes all of it, and holds the rest while the pipe is full. The caller gives no more until then.
     void write(std::string_view text);
     [[nodiscard]] bool is_full() const { return !held_.empty(); }
     // Nothing more comes.
