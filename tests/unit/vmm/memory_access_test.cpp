@@ -38,7 +38,8 @@ std::vector<std::string> found(const std::vector<std::uint8_t>& code) {
     before.general[rdi] = pointer;
     before.rip = here;
     std::vector<std::string> shown;
-    for (const MemoryAccess& access : memory_accesses(code, before, here + code.size()).all()) {
+    const MemoryAccesses accesses = memory_accesses(code, before, here + code.size());
+    for (const MemoryAccess& access : accesses.all()) {
         shown.push_back(show(access));
     }
     return shown;

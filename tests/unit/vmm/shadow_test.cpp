@@ -71,19 +71,19 @@ TEST(Shadow, SmallPool) {
 }
 
 TEST(Shadow, TinyPool) {
-    run({.tables = 40});
+    run({.tables = 32});
 }
 
 TEST(Shadow, TinyPoolWithALargeDirectMap) {
-    run({.tables = 40, .large_direct_map = true, .toggles = true});
+    run({.tables = 32, .large_direct_map = true, .toggles = true});
 }
 
 TEST(Shadow, TinyPoolOfTablesOfEveryLevel) {
-    run({.tables = 40, .any_level = true});
+    run({.tables = 32, .any_level = true});
 }
 
 TEST(Shadow, PagesAreReplacedInATinyPool) {
-    run({.tables = 40, .toggles = true, .replaces_pages = true});
+    run({.tables = 32, .toggles = true, .replaces_pages = true});
 }
 
 // One root, whose tables are far more than the pool holds.
