@@ -168,7 +168,11 @@ void add_run(CLI::App& app, Action& action) {
         ->check(CLI::IsMember({"auto", "process", "kvm", "kvm-nested", "xen", "xen-domu", "bare"}));
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
-    command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
+    command
+        ->add_option("--memory", options->memory,
+                     "Its RAM (256M); what a guest in a process may take of this machine beside it stands in "
+                     "docs/process.md")
+        ->transform(CLI::AsSizeValue(false));
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
     command->add_option(
         "--net", options->net,

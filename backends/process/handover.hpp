@@ -33,6 +33,7 @@ struct Handover {
     std::uint64_t rewrites_user_calls;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
+    std::uint32_t most_hosts; // host processes: more are refused
 };
 
 // What the monitor adds to the event word.

@@ -9,6 +9,7 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace previrt::process {
@@ -84,7 +85,7 @@ Host& host_for(backend::TableNumber root) {
             return host;
         }
     }
-    if (host_count < most_hosts && make_host(hosts[host_count])) {
+    if (host_count < std::min(handover.most_hosts, most_hosts) && make_host(hosts[host_count])) {
         return hosts[host_count++];
     }
     return least_used_host();

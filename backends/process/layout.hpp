@@ -53,7 +53,8 @@ constexpr std::uint64_t processor_area_address = 0x7ff800000000;
 constexpr std::uint64_t fixed_map_address = 0x7fff00000000;
 constexpr std::uint64_t host_end = 0x7ffffffff000; // of what a process has
 
-// Of the guest's address spaces; the monitor ends a guest that makes more processes.
+// Of the guest's address spaces; a guest with little memory has fewer (Handover::most_hosts), and what makes
+// more is refused.
 constexpr unsigned most_hosts = 128;
 
 // ---- what the VMM finds open

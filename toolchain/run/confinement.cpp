@@ -5,6 +5,7 @@
 #include "toolchain/host/call_filter.hpp"
 #include "toolchain/run/kvm_interface.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <initializer_list>
 #include <linux/seccomp.h>
@@ -32,8 +33,9 @@ void confine_processor_thread(int processor) {
     filter.apply();
 }
 
-void confine_waiting_thread() {
+void confine_waiting_thread(pid_t group) {
     CallFilter filter;
+    filter.allow(SCMP_SYS(kill), {CallFilter::equals_int(0, -group), CallFilter::equals_int(1, SIGKILL)});
     filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(close), SCMP_SYS(waitid),
                   SCMP_SYS(pidfd_open)});
     for (const std::uint64_t request :

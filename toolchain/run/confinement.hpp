@@ -11,8 +11,8 @@ namespace previrt {
 
 // Runs the processor behind this descriptor.
 void confine_processor_thread(int processor);
-// Waits for a guest's first process, and gives leave to make others.
-void confine_waiting_thread();
+// Waits for a guest's first process, gives leave to make others, and ends this group of them.
+void confine_waiting_thread(pid_t group);
 // Reads and writes what is open.
 void confine_privileged_processor_thread(int processor);
 // Of console or packets. Calls the guest, a group of processes by the signal for that; 0: it is none.

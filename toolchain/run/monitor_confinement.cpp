@@ -40,21 +40,6 @@ bool close_file_system(bool connects) {
     return allow_reading_beneath("") || is_empty;
 }
 
-// Of whoever connects, files are still root's. Signals may be sent to a guest by either user.
-bool leave_root(bool connects) {
-    const uid_t files = connects ? 0 : nobody;
-    return setgroups(0, nullptr) == 0 && setresgid(nogroup, nogroup, nogroup) == 0 &&
-           setresuid(nobody, files, files) == 0;
-}
-
-void drop_capabilities() {
-    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
-    if (syscall(SYS_capset, &header, none.data()) != 0) {
-        throw InputError("capset: " + std::generic_category().message(errno));
-    }
-}
-
 void allow_signals(CallFilter& filter, const MonitorNeeds& needs) {
     if (needs.guest != 0) {
         for (const int number : {process::event_signal, SIGKILL}) {
@@ -126,6 +111,21 @@ void filter_monitor(const MonitorNeeds& needs) {
 }
 
 } // namespace
+
+// Of whoever connects, files are still root's. Signals may be sent to a guest by either user.
+bool leave_root(bool connects) {
+    const uid_t files = connects ? 0 : nobody;
+    return setgroups(0, nullptr) == 0 && setresgid(nogroup, nogroup, nogroup) == 0 &&
+           setresuid(nobody, files, files) == 0;
+}
+
+void drop_capabilities() {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
+    if (syscall(SYS_capset, &header, none.data()) != 0) {
+        throw InputError("capset: " + std::generic_category().message(errno));
+    }
+}
 
 std::vector<std::string> confine_monitor(const MonitorNeeds& needs) {
     std::vector<std::string> missing;

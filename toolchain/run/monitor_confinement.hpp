@@ -21,4 +21,10 @@ struct MonitorNeeds {
 // where the kernel has no filters.
 std::vector<std::string> confine_monitor(const MonitorNeeds& needs);
 
+// Parts of it, for other processes of the monitor's. `connects`: the user for files stays. False: this
+// machine refuses it.
+[[nodiscard]] bool leave_root(bool connects);
+// Of the calling thread. Throws InputError.
+void drop_capabilities();
+
 } // namespace previrt

@@ -185,7 +185,7 @@ private:
             const rlim_t middle = refusing + ((allowing - refusing) / 2);
             (may_be_one_more(middle, most) ? allowing : refusing) = middle;
         }
-        const rlim_t wanted = refusing + process::most_hosts;
+        const rlim_t wanted = refusing + child_.processes;
         limit.rlim_cur = limit.rlim_max = wanted < most ? wanted : most;
         require(setrlimit(RLIMIT_NPROC, &limit) == 0, ProcessStep::processes);
     }

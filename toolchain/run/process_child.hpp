@@ -58,6 +58,7 @@ struct ProcessChild {
     int packets;      // -1: none
     int monitor;      // a socket: a ProcessGo comes, when what the monitor does for it is done; reports go
     int monitors_own; // the other end of it
+    unsigned processes;
     std::array<ProcessLimit, 9> limits;
 };
 

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <iostream>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -34,6 +35,7 @@ namespace {
 using namespace process;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+constexpr unsigned processors = 1; // of any guest here
 
 std::string system_error(int error) {
     return std::generic_category().message(error);
@@ -66,7 +68,8 @@ void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std:
 ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
                                const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
                                std::span<const ProcessPlan> plans)
-    : event_word_(image.event_word_offset()), events_(make_events()),
+    : event_word_(image.event_word_offset()),
+      bounds_(bound_guest(options.memory, processors, read_most_mappings())), events_(make_events()),
       network_(open_guest_network(options.net)) {
     const std::vector<std::uint8_t> filter = make_process_filter();
     handover_ = lay_out_process(options.memory, package.size(), filter.size());
@@ -74,6 +77,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     if (network_) {
         network_->describe(handover_.network);
     }
+    handover_.most_hosts = bounds_.processes;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
@@ -84,7 +88,8 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .memory = file_.number(),
                             .output = events_.output.number(),
                             .packets = network_ ? network_->called().number() : -1,
-                            .address_space = most_address_space(handover_)},
+                            .address_space = most_address_space(handover_),
+                            .processes = bounds_.processes},
                            plans);
     if (!first_.layers.has_other_namespaces) {
         prctl(PR_SET_CHILD_SUBREAPER, 1); // what it leaves is ours to wait for
@@ -116,7 +121,9 @@ Handover& ProcessMachine::guests_handover() const {
 
 void ProcessMachine::describe(std::ostream& output) const {
     output << "previrt: process: the guest's processes are children of " << first_.process
-           << "; between them and this machine: " << previrt::describe(first_.layers) << '\n';
+           << "; between them and this machine: " << previrt::describe(first_.layers) << ", and "
+           << (overhead_of(bounds_) / mib) << " MiB of memory beside its RAM and the VMM's "
+           << (handover_.vmm_bytes / mib) << " MiB\n";
 }
 
 void ProcessMachine::describe_end(std::ostream& output) const {
@@ -140,11 +147,13 @@ ProcessorEnd ProcessMachine::wait() {
     if (first.number() < 0) {
         throw InputError("pidfd_open: " + system_error(errno));
     }
-    ProcessLeaves leaves(std::move(first_.asked), most_hosts);
-    confine_waiting_thread();
+    ProcessLeaves leaves(std::move(first_.asked), bounds_.processes);
+    confine_waiting_thread(first_.process);
     begin_process(first_);
-    std::array<pollfd, 2> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
-                                      {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0}}};
+    std::array<pollfd, 3> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
+                                      {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0},
+                                      {.fd = watch_->descriptor(), .events = POLLIN, .revents = 0}}};
+    std::string passed;
     while (waiting[0].revents == 0) {
         if (poll(waiting.data(), waiting.size(), -1) > 0 && (waiting[1].revents & POLLIN) != 0) {
             leaves.answer();
@@ -152,7 +161,42 @@ ProcessorEnd ProcessMachine::wait() {
         if ((waiting[1].revents & POLLHUP) != 0) {
             waiting[1].fd = -1; // nobody is left to ask
         }
+        if (waiting[2].revents != 0 && waiting[0].revents == 0) {
+            passed = follow_watch();
+        }
+        if (!passed.empty()) {
+            kill(-first_.process, SIGKILL);
+            waiting[2].fd = -1;
+        }
     }
+    ProcessorEnd exit = judge_end();
+    exit.failure = passed.empty() ? exit.failure : passed;
+    return exit;
+}
+
+std::string ProcessMachine::follow_watch() const {
+    const std::optional<GuestWatch::Finding> finding = watch_->read();
+    if (!finding) {
+        return "the process that watches its bounds has ended";
+    }
+    switch (finding->verdict) {
+    case Verdict::too_much_memory:
+        return "the page tables of its processes take " + std::to_string(finding->page_tables / mib) +
+               " MiB of this machine's memory, and " + std::to_string(bounds_.page_tables / mib) +
+               " are the bound for a guest of this size; more --memory raises it";
+    case Verdict::several_at_once:
+        std::cerr
+            << "previrt: warning: several of the guest's processes ran at once, which no VMM lets them: "
+               "from here on one processor has them all\n";
+        break;
+    case Verdict::within_bounds:
+        break;
+    }
+    return {};
+}
+
+// The first has ended.
+ProcessorEnd ProcessMachine::judge_end() const {
     ProcessorEnd exit;
     siginfo_t ended{};
     waitid(P_PID, static_cast<id_t>(first_.process), &ended, WEXITED | WNOWAIT);
@@ -175,6 +219,14 @@ void ProcessMachine::end() const {
     }
 }
 
+MissingLayers ProcessMachine::missing() const {
+    MissingLayers missing{.names = missing_layers(first_.layers), .reason = first_.layers.lacking};
+    if (!watch_->lacking().empty()) {
+        missing.names.push_back("a bound on page tables and processors (" + watch_->lacking() + ")");
+    }
+    return missing;
+}
+
 MonitoredEnd ProcessMachine::run(const RunOptions& options) {
     if (network_) {
         network_->judge_isolation(options);
@@ -187,14 +239,14 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
                       {.sent = ring<monitored::PacketRing>(handover_.network.sent),
                        .received = ring<monitored::PacketRing>(handover_.network.received)},
                       call_guest, first_.process);
-    return run_with_console(
-        options, *console_, events_,
-        {.run = [&] { return wait(); },
-         .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
-         .group = first_.process,
-         .is_nobody = first_.layers.is_another_user,
-         .missing = {.names = missing_layers(first_.layers), .reason = first_.layers.lacking}},
-        packets);
+    watch_ = std::make_unique<GuestWatch>(first_.process, first_.layers.is_another_user, bounds_);
+    return run_with_console(options, *console_, events_,
+                            {.run = [&] { return wait(); },
+                             .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+                             .group = first_.process,
+                             .is_nobody = first_.layers.is_another_user,
+                             .missing = missing()},
+                            packets);
 }
 
 } // namespace previrt

@@ -3,6 +3,8 @@
 
 #include "backends/process/handover.hpp"
 #include "toolchain/host/program.hpp"
+#include "toolchain/run/bounds/guest_bounds.hpp"
+#include "toolchain/run/bounds/guest_watch.hpp"
 #include "toolchain/run/guest_network.hpp"
 #include "toolchain/run/mapping.hpp"
 #include "toolchain/run/monitored_console.hpp"
@@ -43,15 +45,21 @@ private:
     [[nodiscard]] process::Handover& guests_handover() const; // what it was told
     void call() const;
     ProcessorEnd wait();
+    [[nodiscard]] ProcessorEnd judge_end() const;
+    // Empty, or why the guest is to be ended.
+    [[nodiscard]] std::string follow_watch() const;
+    [[nodiscard]] MissingLayers missing() const;
     void end() const;
 
     std::uint64_t event_word_; // its offset
+    GuestBounds bounds_;
     process::Handover handover_{};
     Descriptor file_;
     std::unique_ptr<Mapping> memory_; // of the VMM
     ConsoleEvents events_;
     std::optional<GuestNetwork> network_;
     StartedProcess first_;
+    std::unique_ptr<GuestWatch> watch_; // while it runs
     std::unique_ptr<MonitoredConsole> console_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/process_start.hpp"
 
-#include "backends/process/layout.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/process_child.hpp"
 
@@ -23,9 +22,6 @@
 namespace previrt {
 
 namespace {
-
-// The one that waits for the others, and they.
-constexpr rlim_t most_processes = process::most_hosts + 1;
 
 std::string system_error(int error) {
     return std::generic_category().message(error);
@@ -109,6 +105,7 @@ private:
         const std::uint64_t namespaces =
             (plan_.user_namespace ? CLONE_NEWUSER : 0) | (plan_.other_namespaces ? others : 0);
         is_counted_ = plan_.user_namespace && linux_counts_by_namespace();
+        const rlim_t most_processes = rlim_t{program_.processes} + 1; // the one that waits for the others
         const rlim_t own = is_counted_ ? most_processes : RLIM_INFINITY;
         const rlim_t own_signals = is_counted_ ? 4 * most_processes : RLIM_INFINITY; // timers too
         const ProcessChild child{.has_user_namespace = plan_.user_namespace,
@@ -119,6 +116,7 @@ private:
                                  .packets = program_.packets,
                                  .monitor = theirs_.number(),
                                  .monitors_own = ours_.number(),
+                                 .processes = program_.processes,
                                  .limits = {{{.resource = RLIMIT_CORE, .most = 0},
                                              {.resource = RLIMIT_FSIZE, .most = 0},
                                              {.resource = RLIMIT_MEMLOCK, .most = 0},
@@ -169,6 +167,7 @@ private:
                           .has_empty_root = report.has_empty_root,
                           .is_another_user = is_another_user_ || report.is_another_user,
                           .processes = ProcessesBoundedBy::host,
+                          .most_processes = program_.processes,
                           .lacking = {}};
         if (!is_counted_) {
             started.layers.processes =
@@ -241,7 +240,7 @@ std::string describe(const ProcessLayers& layers) {
     }
     text += layers.has_empty_root ? ", an empty root" : "";
     text += layers.is_another_user ? ", the user nobody" : "";
-    text += ", " + std::to_string(process::most_hosts) + " processes at most";
+    text += ", " + std::to_string(layers.most_processes) + " processes at most";
     return text + describe(layers.processes);
 }
 

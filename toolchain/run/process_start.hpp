@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/process/layout.hpp"
 #include "toolchain/host/program.hpp"
 
 #include <array>
@@ -19,6 +20,7 @@ struct ProcessProgram {
     int output = -1;
     int packets = -1; // -1: it has no network
     std::uint64_t address_space = 0;
+    unsigned processes = process::most_hosts; // beside the first, which waits for them
 };
 
 // What this machine is asked for.
@@ -45,6 +47,7 @@ struct ProcessLayers {
     bool has_empty_root = false;
     bool is_another_user = false;
     ProcessesBoundedBy processes = ProcessesBoundedBy::host;
+    unsigned most_processes = process::most_hosts;
     std::string lacking; // why it has no namespaces; empty: it has
 };
 std::string describe(const ProcessLayers& layers);

@@ -116,6 +116,16 @@ endforeach()
 in_process(process_storms 124 "^previrt: the guest did not end within" forks_without_end doorbell_without_end
   waits_for_ever blocks_all_signals)
 in_process(process_storms "${any}" "${begun}" timer_storm returns_to_32_bits returns_to_nonsense)
+# bounds.py runs these and looks at them from outside.
+foreach(case maps_in_many_processes maps_slowly_in_many_processes runs_many_processes)
+  set(image ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf)
+  assemble_hostile(process_bounds ${case} ${image} -DIN_PROCESS)
+  list(APPEND hostile_images ${image})
+  add_test(NAME guests.hostile.process.${case}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bounds.py $<TARGET_FILE:previrt> ${case} ${image})
+  set_tests_properties(guests.hostile.process.${case} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endforeach()
+
 in_process(process_storms 0 "^timers: they have an end" timers_without_end)
 in_process(process_storms 1 "^previrt: the host ended the guest: a process ended with status 77" exits_with_status)
 in_process(process_storms 1 "^previrt: the VMM ended the guest without a word" exits_without_a_word)

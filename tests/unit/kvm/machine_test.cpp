@@ -149,7 +149,7 @@ int end_of_confined(void (*confine)(), const std::function<void()>& action) {
 
 TEST(Confinement, HoldsTheThreadAndNoOther) {
     for (void (*confine)() : {+[] { confine_relay_thread(); }, +[] { confine_processor_thread(0); },
-                              +[] { confine_waiting_thread(); }}) {
+                              +[] { confine_waiting_thread(getpgrp()); }}) {
         EXPECT_EQ(end_of_confined(confine,
                                   [] {
                                       const std::vector<char> allocated(mib);

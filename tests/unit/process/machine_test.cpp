@@ -243,7 +243,7 @@ TEST_P(ProcessGuest, HasNoPrivilegesAndNoFiles) {
 
 TEST_P(ProcessGuest, MakesAsManyProcessesAsAVmmAndNoMore) {
     run('f');
-    EXPECT_EQ(console(), "made 127\n") << described();
+    EXPECT_EQ(console(), "made 15\n") << described();
 }
 
 TEST_P(ProcessGuest, IsDescribed) {
@@ -252,7 +252,7 @@ TEST_P(ProcessGuest, IsDescribed) {
         !plan().other_namespaces ? ", no namespaces of its own (" : ", namespaces of its own, ";
     EXPECT_PRED2(contains, described(), ": a seccomp filter, no privileges" + namespaces);
     EXPECT_EQ(contains(described(), ", for users too, an empty root, "), plan().user_namespace);
-    EXPECT_PRED2(contains, described(), ", 128 processes at most");
+    EXPECT_PRED2(contains, described(), ", 16 processes at most");
 }
 
 // What others see of it.

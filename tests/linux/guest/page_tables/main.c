@@ -149,6 +149,44 @@ static unsigned read_in_many_processes(void)
 	return wrong;
 }
 
+/* Little memory, but each process has 500 tables for it, and its neighbours make others while it waits. */
+static unsigned scatter_in_many_processes(void)
+{
+	enum { regions = 500, processes = 150 };
+	static pid_t children[processes];
+	int go[2], done[2];
+	unsigned wrong = 0;
+	char byte = 0;
+
+	require(pipe(go) == 0 && pipe(done) == 0, "pipe");
+	for (unsigned i = 0; i < processes; i++) {
+		children[i] = fork();
+		require(children[i] >= 0, "fork");
+		if (children[i] == 0) {
+			close(go[1]);
+			const size_t bytes = (size_t)regions * region_size;
+			uint8_t *const memory = map(bytes, MAP_PRIVATE | MAP_NORESERVE);
+			unsigned bad = 0;
+
+			require(madvise(memory, bytes, MADV_NOHUGEPAGE) == 0, "madvise");
+			for (unsigned turn = 0; turn < 2; turn++) {
+				for (size_t at = 0; at < bytes; at += region_size)
+					bad += *(volatile uint8_t *)(memory + at) != 0;
+				if (turn == 0) {
+					require(write(done[1], &byte, 1) == 1, "write");
+					require(read(go[0], &byte, 1) == 0, "read");
+				}
+			}
+			_exit(bad != 0);
+		}
+		require(read(done[0], &byte, 1) == 1, "read");
+	}
+	close(go[1]);
+	for (unsigned i = 0; i < processes; i++)
+		wrong += wait_for(children[i]);
+	return wrong;
+}
+
 int main(void)
 {
 	int wrong = 0;
@@ -157,5 +195,6 @@ int main(void)
 	wrong |= report("12000 regions with one page each", use_regions());
 	wrong |= report("forks with huge pages", fork_with_huge_pages());
 	wrong |= report("150 processes that read 32 MiB", read_in_many_processes());
+	wrong |= report("150 processes with 500 tables each", scatter_in_many_processes());
 	return wrong;
 }
