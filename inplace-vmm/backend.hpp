@@ -14,6 +14,7 @@
 namespace previrt {
 
 struct KnownSite;
+enum class SiteKind : std::uint8_t;
 
 namespace backend {
 
@@ -106,6 +107,21 @@ std::uint64_t read_debug_register(unsigned number);
 // Whether the processor looks at the breakpoints in them.
 bool compares_debug_registers();
 void write_xcr0(std::uint64_t value);
+// By which the processor executes XSAVE and kin: the guest's, where it can be written. It has to have XSAVE.
+std::uint64_t read_xcr0();
+
+// XSAVE, XSAVEOPT or XRSTOR, with this mask in EDX:EAX. The guest does it once the VMM is left, if its RIP
+// is still the instruction's. What faults or comes before it is done finds the guest at the instruction, all
+// registers as they were.
+struct StateInstruction {
+    SiteKind kind;
+    bool wide;             // has REX.W
+    std::uint64_t address; // of the site's instruction, and where it goes on
+    std::uint64_t next;
+    std::uint64_t area; // the operand
+    std::uint64_t mask;
+};
+void execute_state_instruction(const StateInstruction& instruction);
 
 // ---- time and events
 

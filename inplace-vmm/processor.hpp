@@ -21,6 +21,14 @@ inline std::uint64_t read_msr(std::uint32_t number) {
     return (std::uint64_t{high} << 32U) | low;
 }
 
+// Where CR4.OSXSAVE is set.
+inline std::uint64_t read_xcr0() {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (std::uint64_t{high} << 32U) | low;
+}
+
 inline std::uint64_t read_fs_base() {
     std::uint64_t base = 0;
     asm volatile("rdfsbase %0" : "=r"(base));

@@ -8,6 +8,7 @@
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
+#include "backends/native/state_instructions.hpp"
 #include "backends/native/user_call_sites.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
@@ -113,6 +114,7 @@ namespace {
 // User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
 // cells of both may have changed.
 void enter() {
+    leave_state_instruction();
     if (vcpu.cpl == 3) {
         vcpu.gs_exchanged = 0xff;
         enter_kernel_bases();
@@ -187,6 +189,7 @@ bool is_long_user_call(std::uint64_t address) {
 void leave() {
     prepare_return();
     step_through_user_call(is_long_user_call);
+    enter_state_instruction();
     quick_system_calls =
         system_calls_may_be_quick() && !backend::separates_user_mode() && entries_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
@@ -272,6 +275,7 @@ void site_call_entered() {
 }
 
 void site_jump_entered() {
+    forget_state_instruction();
     enter_from_site();
     site_jumped(jumping_site());
     leave();
@@ -279,6 +283,7 @@ void site_jump_entered() {
 
 void exception_entered() {
     auto vector = static_cast<std::uint8_t>(trap_vector);
+    leave_state_instruction();
     if (vector == debug_exception && vcpu.cpl == 0 &&
         is_between(vcpu.registers.rip, image_start, image_end)) {
         enter_from_frame();

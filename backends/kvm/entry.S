@@ -40,6 +40,7 @@ general_site_call:
 	jmp *general_site
 
 #include "backends/native/site_calls.h"
+#include "backends/native/state_instructions.h"
 
 	.text
 

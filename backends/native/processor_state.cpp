@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a level 3 sees of the processor, and cannot change.
 #include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
 
 namespace previrt::backend {
 
@@ -24,8 +25,13 @@ bool compares_debug_registers() {
     return false;
 }
 
-// The host has enabled what its processor has; user mode and the kernel see that by themselves.
+// The host has enabled what its processor has. A KVM that interprets keeps the guest's value, and executes
+// level 3 with the host's all the same.
 void write_xcr0(std::uint64_t /*value*/) {}
+
+std::uint64_t read_xcr0() {
+    return processor::read_xcr0();
+}
 
 CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     CpuidLeaf answer{};

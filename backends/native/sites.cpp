@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of each kind of site where the guest's kernel runs without privilege, the VMM beside it.
 #include "backends/native/layout_constants.hpp"
+#include "frontends/x86/extended_state.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -29,6 +30,10 @@ Treatment treat_site(const KnownSite& site) {
         return {};
     case SiteKind::layout_constant:
         return treat_layout_constant(site);
+    case SiteKind::xsave:
+    case SiteKind::xsaveopt:
+    case SiteKind::xrstor:
+        return extended_state_is_native() ? Treatment{} : call;
     case SiteKind::sti:
         return {.way = Way::call, .target = sti_pointer};
     case SiteKind::pushf:

@@ -5,6 +5,7 @@
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/segment_bases.hpp"
 #include "backends/native/site_entries.hpp"
+#include "backends/native/state_instructions.hpp"
 #include "backends/native/user_call_sites.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame.hpp"
@@ -90,6 +91,7 @@ constexpr std::uint32_t architecture_64 = 0xc000003e;
 // User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
 // cells of both may have changed.
 void enter() {
+    leave_state_instruction();
     if (vcpu.cpl == 3) {
         vcpu.gs_exchanged = 0xff;
         enter_kernel_bases();
@@ -137,6 +139,7 @@ void leave() {
     prepare_return();
     step_through_user_call(is_user_call);
     fill_awaited();
+    enter_state_instruction();
     quick_system_calls = system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
@@ -306,6 +309,7 @@ void site_call_entered() {
 }
 
 void site_jump_entered() {
+    forget_state_instruction();
     enter_from_site();
     site_jumped(jumping_site());
     leave();

@@ -22,6 +22,7 @@ general_site_call:
 	jmp *general_site
 
 #include "backends/native/site_calls.h"
+#include "backends/native/state_instructions.h"
 #include "backends/native/site_ways.h"
 
 	.text

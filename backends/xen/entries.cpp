@@ -4,6 +4,7 @@
 
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/site_entries.hpp"
+#include "backends/native/state_instructions.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
 #include "backends/xen/table_updates.hpp"
@@ -47,6 +48,7 @@ extern std::uint8_t image_end[];
 namespace {
 
 void enter_with_mask(bool masked) {
+    leave_state_instruction();
     vcpu.interrupt_flag = !masked || vcpu.events_held;
     vcpu.events_held = false;
 }
@@ -67,6 +69,7 @@ bool is_in_image(std::uint64_t address) {
 
 std::uint8_t leave() {
     prepare_return();
+    enter_state_instruction();
     quick_system_calls = system_calls_may_be_quick() && updates_are_flushed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
@@ -88,6 +91,7 @@ std::uint8_t site_call_entered() {
 }
 
 std::uint8_t site_jump_entered() {
+    forget_state_instruction();
     enter_with_mask(entry_mask != 0);
     site_jumped(jumping_site());
     return leave();
@@ -95,6 +99,7 @@ std::uint8_t site_jump_entered() {
 
 std::uint8_t exception_entered() {
     const auto vector = static_cast<std::uint8_t>(trap_vector);
+    leave_state_instruction();
     if (vcpu.cpl == 3 && is_site_code(vcpu.registers.rip)) {
         enter_from_frame();
         execute_site_for_user(vector == debug_exception);
@@ -125,6 +130,7 @@ std::uint8_t event_entered() {
 }
 
 std::uint8_t return_interrupted() {
+    leave_state_instruction();
     event_taken();
     return leave();
 }

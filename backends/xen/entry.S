@@ -88,6 +88,7 @@ site_jump_masked:
 	enter site_jump_entered
 
 #include "backends/native/site_calls.h"
+#include "backends/native/state_instructions.h"
 
 // ---- from Xen: rcx r11 [error code] rip cs rflags rsp ss, on the guest kernel's stack or, from user mode, on ours
 

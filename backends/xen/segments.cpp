@@ -158,6 +158,10 @@ void write_xcr0(std::uint64_t value) {
     asm volatile("xsetbv" : : "a"(static_cast<std::uint32_t>(value)), "d"(value >> 32U), "c"(0));
 }
 
+std::uint64_t read_xcr0() {
+    return processor::read_xcr0();
+}
+
 CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     CpuidLeaf answer{};
     // ud2a and "xen" before it: Xen answers, with what a PV guest may use.

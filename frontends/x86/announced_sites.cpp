@@ -2,7 +2,7 @@
 #include "frontends/x86/announced_sites.hpp"
 
 #include "frontends/x86/page_walk.hpp"
-#include "frontends/x86/physical_memory.hpp"
+#include "frontends/x86/site_code.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -122,18 +122,6 @@ Fault list_table(const Table& table, bool replaces) {
     return {};
 }
 
-// Whatever the guest's page tables say of writing: a module's text may be read-only already.
-void write_code(std::uint64_t address, const std::uint8_t* code, std::size_t length) {
-    for (std::size_t i = 0; i < length; ++i) {
-        const PageWalk walk = walk_page(address + i, {});
-        std::uint8_t* const byte = walk.faults ? nullptr : physical_memory(walk.physical, 1);
-        if (byte == nullptr) {
-            stop_guest("an announced site is not in memory, at", address);
-        }
-        *byte = code[i];
-    }
-}
-
 Fault rewrite_table(const Table& table) {
     for (std::uint64_t index = 0; index < table.count(); ++index) {
         ReadSite read;
@@ -146,7 +134,9 @@ Fault rewrite_table(const Table& table) {
                     .value = read.site.address,
                     .detail = find_site_kind(read.site.record.kind)->name};
         }
-        write_code(read.site.address, read.code, read.length());
+        if (!write_site_code(read.site.address, {read.code, read.length()})) {
+            stop_guest("an announced site is not in memory, at", read.site.address);
+        }
     }
     return {};
 }

@@ -4,6 +4,7 @@
 #include "frontends/x86/breakpoints.hpp"
 #include "frontends/x86/cpuid.hpp"
 #include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/extended_state.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "frontends/x86/processor_apic.hpp"
 #include "frontends/x86/shadow_tables.hpp"
@@ -58,6 +59,12 @@ void write_cr4(std::uint64_t value) {
     vcpu.cr4 = value;
     if ((changed & (cr4_tsd | cr4_fsgsbase | cr4_osxsave)) != 0) {
         backend::set_extensions(value);
+    }
+    if ((changed & cr4_osxsave) != 0) {
+        if ((value & cr4_osxsave) != 0) {
+            backend::write_xcr0(vcpu.xcr0);
+        }
+        follow_extended_control();
     }
     if ((changed & (cr4_pge | cr4_pse | cr4_pae)) != 0) {
         shadow_flush();
@@ -135,6 +142,7 @@ void write_extended_control(std::uint32_t number, std::uint64_t value) {
     }
     vcpu.xcr0 = value;
     backend::write_xcr0(value);
+    follow_extended_control();
 }
 
 } // namespace previrt

@@ -5,6 +5,7 @@
 #include "frontends/x86/descriptors.hpp"
 #include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/extended_state.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/guest_memory.hpp"
@@ -62,7 +63,9 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
         vcpu.registers.rflags |= flag_trap; // pushf stores it, popf may clear it
     }
     execute_site(*instruction);
-    if (steps && !exception_is_raised() && site.kind() != SiteKind::sysret) { // there the new TF decides
+    // There the new TF decides, and here the guest has yet to do it.
+    const bool decides_later = site.kind() == SiteKind::sysret || is_extended_state(site.kind());
+    if (steps && !exception_is_raised() && !decides_later) {
         raise_single_step();
     }
 }
@@ -134,7 +137,8 @@ bool execute_trapped(bool kernel) {
     const std::size_t got =
         peek_guest(address, code, sizeof(code), kernel ? Privilege::supervisor : Privilege::user);
     const Recognized found = recognize_instruction({code, got});
-    if (found.kind == nullptr) {
+    if (found.kind == nullptr ||
+        is_extended_state(found.kind->kind)) { // these fault for their operands alone
         return false;
     }
     const auto instruction = decode_instruction(found.kind->kind, address, {code, found.length});
@@ -379,6 +383,9 @@ void prepare_return() {
     }
     if (vcpu.cpl == 3) {
         prepare_step();
+        if (some_state_is_lost) {
+            say_that_state_is_lost();
+        }
         ++counters.user_returns;
         record_event(Event::user_return, vcpu.registers.rip, guest_flags());
         backend::flush_entries();

@@ -30,6 +30,8 @@ struct MemoryOperand {
     bool is_relative = false;       // to the instruction behind
     bool has_32_bits = false;       // the address
     std::uint64_t displacement = 0; // sign-extended
+
+    friend bool operator==(const MemoryOperand&, const MemoryOperand&) = default;
 };
 
 struct ModRmOperand {

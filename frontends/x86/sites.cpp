@@ -6,6 +6,7 @@
 #include "frontends/x86/cpuid.hpp"
 #include "frontends/x86/device_access.hpp"
 #include "frontends/x86/exceptions.hpp"
+#include "frontends/x86/extended_state.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_memory.hpp"
 #include "frontends/x86/interrupts.hpp"
@@ -249,6 +250,11 @@ void execute_privileged(const Instruction& instruction) {
     case SiteKind::xsetbv:
         write_extended_control(static_cast<std::uint32_t>(general(rcx)),
                                (general(rax) & 0xffffffffU) | (general(rdx) << 32U));
+        break;
+    case SiteKind::xsave:
+    case SiteKind::xsaveopt:
+    case SiteKind::xrstor:
+        execute_extended_state(instruction);
         break;
     case SiteKind::invlpg:
         shadow_invalidate(instruction.effective);

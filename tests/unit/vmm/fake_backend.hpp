@@ -69,6 +69,7 @@ struct Host {
     std::uint64_t extensions = 0;
     std::uint64_t debug[8] = {};
     std::uint64_t xcr0 = 0;
+    std::optional<backend::StateInstruction> state_instruction;
     Network network;
     std::size_t most_sites = 200'000; // of one list
     std::list<std::vector<KnownSite>> site_memory;

@@ -139,8 +139,7 @@ TEST_F(Rewriter, ATrapMarkKeepsWhatTheRecordSays) {
     for (const SiteKindInfo& info : site_kinds) {
         const auto kind = static_cast<std::uint8_t>(info.kind);
         fake::treatments[kind] = {.way = Way::call, .target = fake::general_entry};
-        const bool has_registers =
-            info.annotates == Annotates::nothing && info.encodings[0].modrm != ModRm::none;
+        const bool has_registers = kind < 0x80 && info.encodings[0].modrm != ModRm::none;
         for (const unsigned width : {0U, 1U, 2U, 4U, 8U}) {
             for (unsigned operand = 0; operand < (has_registers ? 256U : 1U); ++operand) {
                 SCOPED_TRACE(testing::Message() << info.name << ", width " << width << ", " << operand);
