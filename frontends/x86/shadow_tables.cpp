@@ -96,11 +96,29 @@ backend::TableNumber shadow_root_of(std::uint64_t address) {
 
 namespace {
 
+// A root that the guest has freed has a shadow until the page is written as something else. It may lead
+// anywhere.
+bool leads_through_ram(std::uint64_t root_frame, std::uint64_t address) {
+    std::uint64_t frame = root_frame;
+    for (unsigned level = root_level; level > 1; --level) {
+        const std::uint64_t entry = guest_table(frame)[table_index(address, level)];
+        if ((entry & page_present) == 0 || (entry & page_large) != 0) {
+            return true;
+        }
+        frame = frame_of(entry);
+        if (!is_ram_frame(frame)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Some root maps this for the kernel. False: none does.
 bool find_kernel_root(std::uint64_t address, Access access) {
     for (TableNumber table = 0; table < backend::table_count(); ++table) {
         const Table& what = tables[table];
-        if (what.in_use && what.level == root_level && what.view == View::kernel) {
+        if (what.in_use && what.level == root_level && what.view == View::kernel &&
+            leads_through_ram(what.guest_frame, address)) {
             const std::uint64_t root = what.guest_frame << page_shift;
             const PageWalk walk = walk_page_from(root, address, access);
             if (!walk.faults && !walk.user) {

@@ -3,6 +3,7 @@
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/guest_tables.hpp"
 
+#include "frontends/x86/page_walk.hpp"
 #include "frontends/x86/shadow_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -142,6 +143,38 @@ TEST(Shadow, OneAddressSpaceTakesItsTurns) {
         const std::uint64_t address = (region * large_page_bytes) + (region * page_bytes);
         ASSERT_EQ(fake::access(address, {.user = true}).result, fake::Translation::faulted) << region;
     }
+}
+
+// The guest has freed a root, and its page is data now. The search for the kernel's root passes it over.
+TEST(Shadow, AFreedRootLeadsNowhere) {
+    constexpr std::uint64_t reserved = 0x78400000;
+    constexpr std::uint64_t preset = page_present | page_writable | page_accessed | page_dirty;
+    fake::start(RandomGuest::ram_bytes, 100);
+    vcpu.cr0 = cr0_pe | cr0_pg | cr0_wp;
+    vcpu.cr4 = cr4_pae;
+    vcpu.efer = efer_lme | efer_lma | efer_nxe;
+    reserve_for_kernel(reserved, large_page_bytes);
+    const auto entry = [](std::uint64_t frame, std::uint64_t index) -> std::uint64_t& {
+        return guest_entry((frame * page_bytes) + (index * 8));
+    };
+    const auto load = [](std::uint64_t frame) {
+        vcpu.cr3 = frame * page_bytes;
+        load_shadow_root();
+    };
+    // Roots: 1 is freed, 2 is the kernel's, 3 is in force.
+    for (const std::uint64_t root : {1, 2, 3}) {
+        load(root);
+    }
+    entry(1, 0) = (2 * RandomGuest::ram_bytes) | preset;
+    EXPECT_EQ(shadow_fault(reserved, {.write = true}).verdict, FaultVerdict::guest);
+    entry(2, 0) = (4 * page_bytes) | preset;
+    entry(4, table_index(reserved, 3)) = (5 * page_bytes) | preset;
+    entry(5, table_index(reserved, 2)) = (6 * page_bytes) | preset;
+    entry(6, table_index(reserved, 1)) = (7 * page_bytes) | preset;
+    EXPECT_EQ(shadow_fault(reserved, {.write = true}).verdict, FaultVerdict::hidden);
+    EXPECT_EQ(root_of(reserved), 2 * page_bytes);
+    reserve_for_kernel(0, 0);
+    set_kernel_root(0);
 }
 
 TEST(Shadow, PagesAreReplaced) {
