@@ -11,6 +11,7 @@ void bench_linux_process(const PlaceBenchOptions& options) {
                               previrt_column("process", {"--on", "process"}),
                               previrt_column("process --no-syscall-rewrite",
                                              {"--on", "process", "--no-syscall-rewrite"}),
+                              previrt_column("process --isolate", {"--on", "process", "--isolate"}),
                               user_mode_linux_column(),
                               gvisor_column(),
                           });

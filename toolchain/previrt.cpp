@@ -181,8 +181,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,
-        "Under KVM, keep the guest's programs from its kernel's memory (on Xen that is always so, in a "
-        "process never)");
+        "In a process and under KVM, keep the guest's programs from its kernel's memory (on Xen that is "
+        "always so)");
     command->add_flag("--require-isolation", options->require_isolation,
                       "In a process and under KVM, refuse to run (exit 2) where this machine gives less than "
                       "all layers between guest and host; else a warning names those that are missing");

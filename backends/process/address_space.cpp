@@ -4,6 +4,7 @@
 #include "backends/process/host_map.hpp"
 #include "backends/process/hosts.hpp"
 #include "backends/process/user_calls.hpp"
+#include "backends/process/user_process.hpp"
 #include "inplace-vmm/backend.hpp"
 
 namespace previrt::backend {
@@ -78,9 +79,8 @@ void forget_retired_tables() {
     follow_changes();
 }
 
-// Neither the guest's kernel from its user mode, in one host process.
 bool separates_user_mode() {
-    return false;
+    return isolates();
 }
 
 void pin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
@@ -89,9 +89,9 @@ void unpin_root(TableNumber kernel, TableNumber /*user*/) {
     leave_root(kernel);
 }
 
-void load_root(TableNumber kernel, TableNumber /*user*/) {
+void load_root(TableNumber kernel, TableNumber user) {
     follow_changes();
-    enter_host_of(kernel);
+    enter_host_of(kernel, user);
 }
 
 void invalidate_page(std::uint64_t /*address*/) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What entry.S calls.
-#include "frontends/x86/entries.hpp"
+#include "backends/process/entries.hpp"
 
 #include "backends/native/quick_system_calls.hpp"
 #include "backends/native/segment_bases.hpp"
@@ -14,7 +14,10 @@
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_calls.hpp"
+#include "backends/process/user_mode.hpp"
+#include "backends/process/user_process.hpp"
 #include "frontends/x86/device_access.hpp"
+#include "frontends/x86/entries.hpp"
 #include "frontends/x86/exceptions.hpp"
 #include "frontends/x86/flags.hpp"
 #include "frontends/x86/guest_image.hpp"
@@ -24,6 +27,8 @@
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
+
+#include <algorithm>
 
 namespace previrt {
 
@@ -81,8 +86,9 @@ Taken taken;
 struct Awaited {
     std::uint64_t address;
     std::uint64_t rip;
-    backend::TableNumber root = no_root;
+    backend::TableNumber root = no_root; // that of the current host process
     HostAccess access;
+    bool by_user;
 };
 Awaited awaited;
 
@@ -114,6 +120,14 @@ void enter_from_frame() {
     }
 }
 
+// Its bases are ours to know, and those of the kernel have stayed.
+void enter_from_user_process() {
+    vcpu.gs_exchanged = 0xff;
+    vcpu.registers.rip = address_seen(vcpu.registers.rip);
+    vcpu.events_held = false;
+    take_user_flags();
+}
+
 void enter_from_site() {
     enter();
     if (vcpu.cpl == 3) {
@@ -128,19 +142,38 @@ bool needs_iret() {
            (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
 }
 
+// User mode's, with --isolate, are other tables and in another process.
+bool is_isolated_user() {
+    return vcpu.cpl == 3 && isolates();
+}
+
+Filled fill_page(std::uint64_t address, HostAccess access) {
+    return is_isolated_user() ? fill_user(current_host().user_root, address, access)
+                              : fill_host(shadow_root_of(address), address, access);
+}
+
 void fill_awaited() {
-    if (vcpu.registers.rip == awaited.rip && awaited.root == current_host().root) {
-        fill_host(awaited.root, awaited.address, awaited.access);
+    if (vcpu.registers.rip == awaited.rip && awaited.root == current_host().root &&
+        awaited.by_user == is_isolated_user()) {
+        fill_page(awaited.address, awaited.access);
         awaited.root = no_root;
     }
 }
 
-void leave() {
+void prepare_to_leave() {
     prepare_return();
     step_through_user_call(is_user_call);
     fill_awaited();
+}
+
+void leave() {
+    prepare_to_leave();
+    while (is_isolated_user()) {
+        run_user_mode();
+        prepare_to_leave();
+    }
     enter_state_instruction();
-    quick_system_calls = system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
+    quick_system_calls = !isolates() && system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
         stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
     }
@@ -175,8 +208,8 @@ bool went_to_alias() {
 }
 
 // False: the guest's own tables have to say first what this fault is.
-bool fill(backend::TableNumber root, HostAccess access) {
-    const Filled filled = fill_host(root, taken.address, access);
+bool fill(HostAccess access) {
+    const Filled filled = fill_page(taken.address, access);
     if (filled == Filled::refused) {
         if (access.fetch) {
             stop_guest("the guest executes where the host maps nothing (vm.mmap_min_addr), at",
@@ -192,16 +225,19 @@ void take_page_fault() {
     HostAccess access = none;
     access.write = (taken.error_code & fault_write) != 0;
     access.fetch = (taken.error_code & fault_fetch) != 0;
-    if (went_to_alias() || (access.write && let_kernel_write(taken.address)) ||
-        fill(shadow_root_of(taken.address), access)) {
+    if (went_to_alias() || (access.write && let_kernel_write(taken.address)) || fill(access)) {
         return;
     }
     const std::uint64_t rip = vcpu.registers.rip;
+    const bool by_user = is_isolated_user();
     exception_taken(page_fault, taken.error_code, taken.address);
     // Hidden: now the shadow holds it.
-    const backend::TableNumber root = shadow_root_of(taken.address);
-    if (!fill(root, access)) {
-        awaited = {.address = taken.address, .rip = rip, .root = root, .access = access};
+    if (by_user != is_isolated_user() || !fill(access)) {
+        awaited = {.address = taken.address,
+                   .rip = rip,
+                   .root = isolates() ? current_host().root : shadow_root_of(taken.address),
+                   .access = access,
+                   .by_user = by_user};
     }
 }
 
@@ -228,13 +264,20 @@ void take_system_call_from_nowhere() {
     exception_taken(invalid_opcode, 0, 0);
 }
 
+// By a rewritten site that user mode may execute: with --isolate it has not what that leads to.
+bool is_at_site_code_of_kernel(std::uint64_t here) {
+    const bool is_there = taken.vector == debug_exception ||
+                          (isolates() && taken.vector == page_fault && taken.address == here);
+    return vcpu.cpl == 3 && is_there && is_site_code(here);
+}
+
 void take_exception() {
     const std::uint64_t here = vcpu.registers.rip;
     if (taken.vector == debug_exception && vcpu.cpl == 0 && here >= image_address &&
         here < image_address + image_room) {
         finish_step();
-    } else if (taken.vector == debug_exception && vcpu.cpl == 3 && is_site_code(here)) {
-        execute_site_for_user(true);
+    } else if (is_at_site_code_of_kernel(here)) {
+        execute_site_for_user(taken.vector == debug_exception);
     } else if (taken.vector == page_fault) {
         take_page_fault();
     } else if (vcpu.cpl == 3 && (taken.vector == invalid_opcode || taken.vector == general_protection) &&
@@ -242,6 +285,28 @@ void take_exception() {
         return;
     } else {
         exception_taken(taken.vector, taken.error_code, taken.address);
+    }
+}
+
+void dispatch_signal() {
+    const bool is_event = taken.signal == timer_signal || taken.signal == event_signal;
+    if (is_event) {
+        __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
+    }
+    if (vcpu.cpl == 3 && is_system_call_from_nowhere()) {
+        take_system_call_from_nowhere();
+    } else if (is_event) {
+        if (!is_isolated_user()) {
+            leave_site_code();
+        }
+        event_taken();
+    } else if (taken.signal != signal_system_call) {
+        take_exception();
+    } else if (taken.architecture != architecture_64) {
+        take_software_interrupt();
+    } else {
+        note_user_call(isolates() ? current_host().user_root : current_host().root, vcpu.registers.rip);
+        system_call_taken(false);
     }
 }
 
@@ -275,24 +340,8 @@ void take_frame(std::uint64_t signal, const SignalInformation* information, cons
 }
 
 void signal_taken() {
-    const bool is_event = taken.signal == timer_signal || taken.signal == event_signal;
     enter_from_frame();
-    if (is_event) {
-        __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
-    }
-    if (vcpu.cpl == 3 && is_system_call_from_nowhere()) {
-        take_system_call_from_nowhere();
-    } else if (is_event) {
-        leave_site_code();
-        event_taken();
-    } else if (taken.signal != signal_system_call) {
-        take_exception();
-    } else if (taken.architecture != architecture_64) {
-        take_software_interrupt();
-    } else {
-        note_user_call(current_host().root, vcpu.registers.rip);
-        system_call_taken(false);
-    }
+    dispatch_signal();
     leave();
 }
 
@@ -335,6 +384,45 @@ void return_refused() {
     raise_exception(general_protection, 0);
     leave();
 }
+}
+
+void take_user_signal(std::uint64_t signal, const SignalInformation& information, const Frame& frame) {
+    take_frame(signal, &information, &frame);
+    constexpr std::uint32_t error_code_bits =
+        0xffff; // but of a page fault's no more than these matter either
+    taken.error_code &= error_code_bits;
+    // What no fault of a program's is.
+    constexpr std::uint32_t programs_faults = 0x000b787b;
+    if (taken.vector >= 32 || (programs_faults >> taken.vector & 1U) == 0) {
+        taken.vector = general_protection;
+        taken.error_code = 0;
+    }
+    enter_from_user_process();
+    vcpu.cs = taken.cs;
+    vcpu.ss = taken.ss;
+    dispatch_signal();
+}
+
+void take_user_call(const std::uint64_t (&general)[16], std::uint64_t rip) {
+    std::ranges::copy(general, vcpu.registers.general);
+    vcpu.registers.rip = rip;
+    vcpu.registers.rflags = general[r11];
+    enter_from_user_process();
+    vcpu.cs = selector_user_code;
+    vcpu.ss = selector_user_data;
+    system_call_taken(false);
+}
+
+void take_user_event() {
+    vcpu.gs_exchanged = 0xff;
+    vcpu.events_held = false;
+    event_taken();
+}
+
+void refuse_user_return() {
+    vcpu.gs_exchanged = 0xff;
+    vcpu.events_held = false;
+    raise_exception(general_protection, 0);
 }
 
 namespace {
@@ -386,10 +474,8 @@ void start_entries() {
 }
 
 void start_signals() {
-    constexpr std::uint64_t set_dispatch = 59;
-    constexpr std::uint64_t on = 1;
-    if (call_host(call_prctl, {.first = set_dispatch,
-                               .second = on,
+    if (call_host(call_prctl, {.first = set_user_dispatch,
+                               .second = dispatch_on,
                                .third = address_of(vmm_text_start),
                                .fourth = static_cast<std::uint64_t>(vmm_text_end - vmm_text_start)}) != 0) {
         stop_guest("the host has no Syscall User Dispatch (Linux 5.11)");

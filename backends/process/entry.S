@@ -8,6 +8,7 @@
 // Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
 #include "backends/native/registers.h"
 #include "backends/process/frame_offsets.h"
+#include "backends/process/user_state_offsets.h"
 
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
@@ -92,6 +93,10 @@ signal_in_vmm:
 	lock
 	orl $1, pending
 	movq FRAME_RIP(%rbx), %rax
+	subq $receive_begin, %rax
+	cmpq $(receive_end - receive_begin), %rax
+	jb 4f
+	movq FRAME_RIP(%rbx), %rax
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 3f
@@ -99,6 +104,8 @@ signal_in_vmm:
 3:	// The registers were being restored: all of them are still in the Vcpu.
 	call keep_vector_registers
 	jmp leave_again
+4:	movq $receive_interrupted, FRAME_RIP(%rbx)
+	ret
 
 // The iretq of `leave` faults: the guest is to go where it cannot.
 refused:
@@ -251,6 +258,70 @@ clone_host:
 	movq %rbx, %rdi
 	call host_started
 	jmp wait_for_turn
+
+// ---- user mode in a process of its own
+
+// RDI is where in the file its state is, RSI where its stub.
+	.globl clone_user_template
+clone_user_template:
+	pushq %rbx
+	pushq %rbp
+	movq %rdi, %rbx
+	movq %rsi, %rbp
+	movl $(CLONE_FLAGS | CLONE_FILES), %edi
+	xorl %esi, %esi
+	xorl %edx, %edx
+	xorl %r10d, %r10d
+	xorl %r8d, %r8d
+	movl $CALL_CLONE, %eax
+	syscall
+	testq %rax, %rax
+	jz 1f
+	popq %rbp
+	popq %rbx
+	ret
+1:	// No stack: it is the other's. What it had in these places it has no more.
+	movl $USER_STATE, %edi
+	movl $USER_STATE_BYTES, %esi
+	movl $3, %edx			// read, write
+	movl $0x11, %r10d		// shared, fixed
+	movl $MEMORY_DESCRIPTOR, %r8d
+	movq %rbx, %r9
+	movl $CALL_MMAP, %eax
+	syscall
+	cmpq $USER_STATE, %rax
+	jne 2f
+	movl $USER_STUB, %edi
+	movl $4096, %esi
+	movl $5, %edx			// read, execute
+	movl $0x11, %r10d
+	movl $MEMORY_DESCRIPTOR, %r8d
+	movq %rbp, %r9
+	movl $CALL_MMAP, %eax
+	syscall
+	cmpq $USER_STUB, %rax
+	jne 2f
+	movq $USER_SMALL_STACK_TOP, %rsp
+	movl $(USER_STUB + user_stub_leave_offset), %eax
+	jmp *%rax
+2:	ud2
+
+// RDI is where what the listener tells goes.
+	.globl receive_unless_pending
+receive_unless_pending:
+	movq %rdi, %rdx
+	movl $USER_LISTENER, %edi
+	movl $NOTIFICATION_RECEIVE, %esi
+receive_begin: // an event from here on interrupts it
+	cmpl $0, pending
+	jne receive_interrupted
+	movl $CALL_IOCTL, %eax
+	syscall
+receive_end:
+	ret
+receive_interrupted:
+	movq $-4, %rax
+	ret
 
 	.data
 	.balign 8

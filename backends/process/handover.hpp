@@ -30,7 +30,9 @@ struct Handover {
     Part output;
     Part input;
     Part filter; // instructions of a seccomp filter
+    Part users;  // with --isolate: the stub's page, and what is shared with each user process
     std::uint64_t rewrites_user_calls;
+    std::uint64_t isolates_user_mode;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
     std::uint32_t most_hosts; // host processes: more are refused

@@ -5,6 +5,8 @@
 #include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_calls.hpp"
+#include "backends/process/user_map.hpp"
+#include "backends/process/user_process.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -27,6 +29,36 @@ struct Use {
     bool is_shared = false; // more than one address or process
 };
 Use* uses; // by table
+
+// Who may map a page of the guest's: its host process, and with --isolate the user process beside.
+enum Side : std::uint8_t { kernels_side = 1, users_side = 2 };
+
+// Which entries of a table of level 1 may be mapped by whom; kept with --isolate alone.
+struct MappedBy {
+    std::uint64_t kernel[entries_per_table / 64];
+    std::uint64_t user[entries_per_table / 64];
+
+    std::uint64_t& word(Side side, unsigned index) {
+        return (side == users_side ? user : kernel)[index / 64];
+    }
+};
+MappedBy* mapped_by; // by table
+
+bool is_mapped_by(Side side, TableNumber table, unsigned index) {
+    return (mapped_by[table].word(side, index) >> (index % 64) & 1U) != 0;
+}
+
+void set_mapped_by(Side side, TableNumber table, unsigned index) {
+    mapped_by[table].word(side, index) |= std::uint64_t{1} << (index % 64);
+}
+
+std::uint8_t sides_of(TableNumber table, unsigned index) {
+    if (!isolates()) {
+        return kernels_side;
+    }
+    return (is_mapped_by(kernels_side, table, index) ? kernels_side : 0) |
+           (is_mapped_by(users_side, table, index) ? users_side : 0);
+}
 
 // What has to change in the current process, and what in each for the kernel's part.
 struct Change {
@@ -121,7 +153,7 @@ void follow(const Change& change) {
     forget_user_calls(change.address, change.bytes);
 }
 
-void note(const Use& use, Change change) {
+void note(const Use& use, std::uint8_t sides, Change change) {
     if (is_kernels(change.address)) {
         change.protection = 0;
         kernel_changes[kernel_change_count++ % most_kernel_changes] = change;
@@ -129,7 +161,15 @@ void note(const Use& use, Change change) {
     }
     if (use.is_shared) {
         outdate_all_hosts();
-    } else if (use.host != &current_host()) {
+        return;
+    }
+    if ((sides & users_side) != 0) {
+        note_user_protection(number_of(*use.host), change.address, change.bytes, change.protection);
+    }
+    if ((sides & kernels_side) == 0) {
+        return;
+    }
+    if (use.host != &current_host()) {
         use.host->is_outdated = true;
     } else {
         if (change_count == most_changes) {
@@ -182,21 +222,26 @@ struct Run {
     unsigned behind;
 };
 
-Run find_run(const Leaf& leaf, std::uint64_t address) {
+Run find_run(const Leaf& leaf, std::uint64_t address, Side side) {
     if (address >= fixed_map_address) {
         return {.before = 0, .behind = 0}; // Linux changes these one by one, 31 000 times in a boot
     }
     // What is mapped already is not mapped again: the host would tear it down first. Of a shared table an
     // accessed bit may be another process's.
+    const bool is_shared = uses[leaf.table].is_shared;
     const std::uint64_t same = page_present | page_writable | page_no_execute |
-                               (uses[leaf.table].is_shared ? 0 : std::uint64_t{page_accessed});
+                               (is_shared || isolates() ? 0 : std::uint64_t{page_accessed});
     const std::uint64_t entry = *leaf.place;
+    const unsigned index = table_index(address, 1);
     const auto continues = [&](int distance) {
         const std::uint64_t next = leaf.place[distance];
+        if (isolates() && !is_shared &&
+            is_mapped_by(side, leaf.table, static_cast<unsigned>(static_cast<int>(index) + distance))) {
+            return false;
+        }
         return ((entry ^ next) & same) == 0 &&
                machine_frame_in(next) == machine_frame_in(entry) + static_cast<std::uint64_t>(distance);
     };
-    const unsigned index = table_index(address, 1);
     Run run{.before = 0, .behind = 0};
     if (address < often_refused_end) {
         return run;
@@ -216,12 +261,21 @@ std::uint64_t start_of(const Run& run, std::uint64_t address) {
     return (address & ~(page_size - 1)) - (std::uint64_t{run.before} << page_shift);
 }
 
-Mapped map_run(const Leaf& leaf, const Run& run, std::uint64_t address) {
+void note_run(const Leaf& leaf, const Run& run, std::uint64_t address, Side side) {
     std::uint64_t* const first = leaf.place - run.before;
     const unsigned count = run.before + 1 + run.behind;
     for (unsigned i = 0; i < count; ++i) {
         first[i] |= page_accessed;
+        if (isolates()) {
+            set_mapped_by(side, leaf.table, table_index(address, 1) - run.before + i);
+        }
     }
+}
+
+Mapped map_run(const Leaf& leaf, const Run& run, std::uint64_t address) {
+    note_run(leaf, run, address, kernels_side);
+    const std::uint64_t* const first = leaf.place - run.before;
+    const unsigned count = run.before + 1 + run.behind;
     ++counters.hypercalls[call_map];
     if (++current_host().mapped_ranges > most_ranges) {
         return Mapped::failed;
@@ -235,6 +289,10 @@ void start_host_map() {
     uses = reinterpret_cast<Use*>(take_memory(std::uint64_t{memory.table_count} * sizeof(Use)));
     for (TableNumber table = 0; table < memory.table_count; ++table) {
         uses[table] = {};
+    }
+    if (isolates()) { // all zero, as it comes
+        mapped_by =
+            reinterpret_cast<MappedBy*>(take_memory(std::uint64_t{memory.table_count} * sizeof(MappedBy)));
     }
 }
 
@@ -252,22 +310,74 @@ void let_write(std::uint64_t frame, bool let) {
 }
 
 void map_copy(std::uint64_t address, std::uint64_t page) {
+    if (isolates()) {
+        note_user_mapping(number_of(current_host()), address, page_size, may_read | may_execute,
+                          page - arena_address);
+        return;
+    }
     map_range(address, page_size, (page - arena_address) | page_present);
+}
+
+namespace {
+
+bool is_allowed(const Leaf& leaf, HostAccess access) {
+    if (leaf.place == nullptr || (*leaf.place & page_present) == 0) {
+        return false;
+    }
+    const std::uint64_t rights = leaf.effective(*leaf.place);
+    return (!access.write || (rights & page_writable) != 0) &&
+           (!access.fetch || (rights & page_no_execute) == 0);
+}
+
+// User mode may execute it, or write to what has a copy that is executed.
+void follow_users_mapping(TableNumber root, const Leaf& leaf, const Run& run, std::uint64_t address) {
+    const std::uint64_t first = *(leaf.place - run.before);
+    const std::uint64_t start = start_of(run, address);
+    const std::uint64_t bytes = std::uint64_t{run.before + 1 + run.behind} << page_shift;
+    const bool is_writable = (leaf.effective(first) & page_writable) != 0;
+    if (start < user_end && (is_writable || (leaf.effective(first) & page_no_execute) == 0)) {
+        follow_mapping(root, start, bytes, machine_frame_in(first), is_writable);
+    }
+}
+
+} // namespace
+
+Filled fill_user(TableNumber root, std::uint64_t address, HostAccess access) {
+    if (!isolates()) {
+        return fill_host(root, address, access);
+    }
+    const Leaf leaf = find_leaf(root, address);
+    if (!is_allowed(leaf, access)) {
+        return Filled::absent;
+    }
+    if (address < often_refused_end) {
+        const Filled filled = fill_host(root, address, access); // our own tells
+        if (filled != Filled::done) {
+            return filled;
+        }
+    }
+    note_use(leaf.table, address);
+    const Run run = find_run(leaf, address, users_side);
+    const std::uint64_t start = start_of(run, address);
+    const std::uint64_t bytes = std::uint64_t{run.before + 1 + run.behind} << page_shift;
+    if (is_user_processes_own(start, bytes)) {
+        stop_guest("the guest has memory for user mode where --isolate has its stub, at", address);
+    }
+    note_run(leaf, run, address, users_side);
+    const std::uint64_t first = *(leaf.place - run.before);
+    note_user_mapping(number_of(current_host()), start, bytes, protection_of(leaf.effective(first)),
+                      machine_frame_in(first) << page_shift);
+    follow_users_mapping(root, leaf, run, address);
+    return Filled::done;
 }
 
 Filled fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
     const Leaf leaf = find_leaf(root, address);
-    if (leaf.place == nullptr || (*leaf.place & page_present) == 0) {
-        return Filled::absent;
-    }
-    const std::uint64_t entry = *leaf.place;
-    const std::uint64_t rights = leaf.effective(entry);
-    if ((access.write && (rights & page_writable) == 0) ||
-        (access.fetch && (rights & page_no_execute) != 0)) {
+    if (!is_allowed(leaf, access)) {
         return Filled::absent;
     }
     note_use(leaf.table, address);
-    Run run = find_run(leaf, address);
+    Run run = find_run(leaf, address, kernels_side);
     Mapped mapped = map_run(leaf, run, address);
     if (mapped == Mapped::refused && run.before != 0) { // for its neighbours, perhaps
         run.before = 0;
@@ -284,13 +394,9 @@ Filled fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
             stop_guest("the host does not map a page of the guest's at", address);
         }
     }
-    const std::uint64_t* const first = leaf.place - run.before;
-    const unsigned count = run.before + 1 + run.behind;
-    const std::uint64_t start = start_of(run, address);
-    const bool is_writable = (leaf.effective(*first) & page_writable) != 0;
-    if (start < user_end && (is_writable || (leaf.effective(*first) & page_no_execute) == 0)) {
-        follow_mapping(root, start, std::uint64_t{count} << page_shift, machine_frame_in(*first),
-                       is_writable);
+    // With --isolate nothing is executed here, but written.
+    if (!isolates() || (leaf.effective(*(leaf.place - run.before)) & page_writable) != 0) {
+        follow_users_mapping(root, leaf, run, address);
     }
     return Filled::done;
 }
@@ -333,17 +439,27 @@ void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
     // What may be executed may be a copy (user_calls.hpp).
     const bool stays = (changed & page_present) != 0 && (old & page_no_execute) != 0 &&
                        machine_frame_in(changed) == machine_frame_in(old) && !is_kernels(address);
+    const std::uint8_t sides = sides_of(table, index);
     if (stays) {
         entry |= page_accessed;
+    } else if (isolates()) {
+        for (const Side side : {kernels_side, users_side}) {
+            mapped_by[table].word(side, index) &= ~(std::uint64_t{1} << (index % 64));
+        }
     }
-    note(use, {.address = address, .bytes = page_size, .protection = stays ? protection_of(changed) : 0});
+    note(use, sides,
+         {.address = address, .bytes = page_size, .protection = stays ? protection_of(changed) : 0});
 }
 
 void note_retired(TableNumber table) {
     Use& use = uses[table];
     if (use.address != nowhere) {
-        note(use, {.address = use.address, .bytes = large_page_size, .protection = 0});
+        note(use, isolates() ? kernels_side | users_side : kernels_side,
+             {.address = use.address, .bytes = large_page_size, .protection = 0});
         use = {};
+        if (isolates()) {
+            mapped_by[table] = {};
+        }
     }
 }
 

@@ -25,6 +25,8 @@ enum class Filled : std::uint8_t {
 
 // Maps what the shadow tables hold for this address, and what goes on behind and before it likewise.
 Filled fill_host(backend::TableNumber root, std::uint64_t address, HostAccess access);
+// Likewise for user mode; with --isolate in its own process, before it goes on.
+Filled fill_user(backend::TableNumber root, std::uint64_t address, HostAccess access);
 
 // The entry of level 1 that this address has, with the rights of those above it; 0: none.
 std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);

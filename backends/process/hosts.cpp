@@ -6,6 +6,8 @@
 #include "backends/process/local_table.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/user_calls.hpp"
+#include "backends/process/user_map.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -53,6 +55,7 @@ bool make_host(Host& host) {
     host = {.turn = 0,
             .identity = 0,
             .root = no_root,
+            .user_root = no_root,
             .is_outdated = true,
             .last_used = 0,
             .changes_seen = current->changes_seen,
@@ -70,6 +73,7 @@ bool make_host(Host& host) {
         return false;
     }
     host.identity = static_cast<std::int32_t>(identity);
+    start_user_calls_of(number_of(host));
     return true;
 }
 
@@ -122,6 +126,7 @@ void start_hosts() {
     *current = {.turn = 0,
                 .identity = 0,
                 .root = no_root,
+                .user_root = no_root,
                 .is_outdated = false,
                 .last_used = 0,
                 .changes_seen = 0,
@@ -136,6 +141,10 @@ Host& current_host() {
     return *current;
 }
 
+unsigned number_of(const Host& host) {
+    return static_cast<unsigned>(&host - hosts);
+}
+
 Host* host_of(backend::TableNumber root) {
     for (Host& host : std::span(hosts, host_count)) {
         if (host.root == root) {
@@ -145,17 +154,20 @@ Host* host_of(backend::TableNumber root) {
     return nullptr;
 }
 
-void enter_host_of(backend::TableNumber root) {
+void enter_host_of(backend::TableNumber root, backend::TableNumber user_root) {
     if (current->root != root) {
         Host& host = host_for(root);
         if (host.root != root) {
-            host.is_outdated = host.is_outdated || host.root != no_root;
+            if (host.root != no_root) {
+                outdate(host);
+            }
             host.root = root;
         }
         if (&host != current) {
             change_to(host);
         }
     }
+    current->user_root = user_root;
     current->last_used = ++uses;
     follow_changes();
 }
@@ -163,13 +175,18 @@ void enter_host_of(backend::TableNumber root) {
 void leave_root(backend::TableNumber root) {
     if (Host* const host = host_of(root)) {
         host->root = no_root;
-        host->is_outdated = true;
+        outdate(*host);
     }
+}
+
+void outdate(Host& host) {
+    host.is_outdated = true;
+    outdate_user(number_of(host));
 }
 
 void outdate_all_hosts() {
     for (Host& host : std::span(hosts, host_count)) {
-        host.is_outdated = true;
+        outdate(host);
     }
 }
 

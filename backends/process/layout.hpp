@@ -26,6 +26,13 @@ constexpr std::uint64_t calls_bytes = 0x10000;
 // Memory of each process alone, where its signals are delivered.
 constexpr std::uint64_t private_address = calls_address + calls_bytes;
 constexpr std::uint64_t private_bytes = 0x40000;
+// With --isolate, of each user process: a stub, which all share, then calls_bytes as above, and what the two
+// sides tell each other, which lies where a host process of the kernel's has its signals' stack.
+constexpr std::uint64_t user_stub_address = calls_address - page_size;
+constexpr std::uint64_t user_state_address = private_address;
+constexpr std::uint64_t user_state_bytes = 0x20000;
+static_assert(user_state_bytes <= private_bytes);
+constexpr std::uint64_t user_own_end = user_state_address + user_state_bytes;
 constexpr std::uint64_t modules_address = image_address + (2 * large_page_size);
 static_assert(private_address + private_bytes <= modules_address);
 constexpr std::uint64_t modules_end = 0x7fff0000; // AddressSanitizer's shadow memory begins at 0x7fff7000
@@ -59,6 +66,7 @@ constexpr unsigned most_hosts = 128;
 
 // ---- what the VMM finds open
 
+constexpr int user_listener = 0;     // with --isolate: it tells what user processes ask for; made by the VMM
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
 constexpr int output_event = 4;      // something is in the ring
 constexpr int packet_event = 5;      // where there is a network: sent, or there is room in what comes
@@ -67,6 +75,8 @@ constexpr int keepers_end = 7;       // of it, which nobody else has
 
 // By which the monitor calls.
 constexpr int event_signal = 10; // SIGUSR1
+// By which the VMM stops a user process: what has no handler for it, ignores it (SIGURG).
+constexpr int user_signal = 23;
 constexpr int timer_signal = 14; // SIGALRM
 
 } // namespace previrt::process

@@ -4,6 +4,7 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/user_process.hpp"
 #include "frontends/x86/descriptors.hpp"
 
 #include <algorithm>
@@ -94,6 +95,38 @@ void follow_local_table() {
     }
     host.local_table_version = version;
     host.local_entries = written;
+}
+
+void follow_user_local_table() {
+    struct Followed {
+        std::uint64_t version;
+        unsigned entries;
+    };
+    static Followed all_followed[most_hosts];
+    constexpr std::uint64_t write = 0x11;
+    const unsigned number = number_of(current_host());
+    Followed& followed = all_followed[number];
+    if (followed.version == version) {
+        return;
+    }
+    // Where its vector registers come later.
+    const std::uint64_t place = user_state_address + exit_vectors_offset;
+    auto* const entries =
+        reinterpret_cast<HostDescriptor*>(user_part(number) + calls_bytes + exit_vectors_offset);
+    const unsigned end = std::max(written, followed.entries);
+    for (unsigned first = 0; first < end; first += most_user_operations) {
+        UserOperation operations[most_user_operations];
+        const unsigned count = std::min(end - first, most_user_operations);
+        for (unsigned i = 0; i < count; ++i) {
+            entries[i] = host_descriptor(first + i, table[first + i]);
+            operations[i] = {
+                .call = call_modify_ldt,
+                .arguments = {write, place + (i * sizeof(HostDescriptor)), sizeof(HostDescriptor)},
+                .reserved = 0};
+        }
+        do_user_operations(number, {operations, count});
+    }
+    followed = {.version = version, .entries = written};
 }
 
 bool has_local_segment(std::uint16_t selector) {

@@ -10,6 +10,8 @@ namespace previrt::process {
 void start_local_table();
 // In a process that has become the current one.
 void follow_local_table();
+// In the user process beside the current one, which stands still.
+void follow_user_local_table();
 // Whether the current process can load it into a data segment register.
 bool has_local_segment(std::uint16_t selector);
 

@@ -5,6 +5,8 @@
 #include "backends/process/hosts.hpp"
 #include "backends/process/local_table.hpp"
 #include "backends/process/user_calls.hpp"
+#include "backends/process/user_process.hpp"
+#include "backends/process/user_vectors.hpp"
 #include "frontends/x86/guest_image.hpp"
 #include "frontends/x86/guest_start.hpp"
 #include "frontends/x86/page_walk.hpp"
@@ -34,12 +36,16 @@ extern "C" {
 
 void process_start() {
     start_domain();
+    start_user_processes();
     start_entries();
     start_hosts();
     confine();
     monitored::start_clock(handover.clock);
     start_local_table();
     start_host_map();
+    if (isolates()) {
+        start_user_vectors();
+    }
     start_user_calls();
     const std::uint64_t book_keeping =
         shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());

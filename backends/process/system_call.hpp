@@ -12,7 +12,10 @@ enum SystemCall : std::uint16_t {
     call_mprotect = 10,
     call_munmap = 11,
     call_rt_sigaction = 13,
+    call_ioctl = 16,
     call_madvise = 28,
+    call_clone = 56,
+    call_kill = 62,
     call_sigaltstack = 131,
     call_modify_ldt = 154,
     call_prctl = 157,
@@ -21,7 +24,12 @@ enum SystemCall : std::uint16_t {
     call_timer_settime = 223,
     call_exit_group = 231,
     call_seccomp = 317,
+    call_close_range = 436,
 };
+
+// Of call_prctl: what is called from elsewhere than this range becomes a signal.
+constexpr std::uint64_t set_user_dispatch = 59;
+constexpr std::uint64_t dispatch_on = 1;
 
 enum Protection : std::uint32_t { may_read = 1, may_write = 2, may_execute = 4 };
 enum MapFlags : std::uint32_t {

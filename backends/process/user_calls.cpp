@@ -7,6 +7,7 @@
 #include "backends/process/host_map.hpp"
 #include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/user_process.hpp"
 #include "frontends/x86/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
 
@@ -57,26 +58,45 @@ struct OwnCalls {
     std::uint8_t stubs[most_stubs][stub_bytes];
     std::uint64_t places[most_copies]; // where each copy is executed
 };
-static_assert(sizeof(OwnCalls) <= calls_bytes);
+static_assert(sizeof(OwnCalls) <= calls_bytes && offsetof(OwnCalls, slots) == 0);
 static_assert(calls_address + offsetof(OwnCalls, returns) == USER_CALL_RETURNS);
 static_assert(calls_address + offsetof(OwnCalls, stubs) + stub_tail == USER_CALL_TAILS);
 static_assert(stub_bytes == 1U << USER_CALL_STUB_SHIFT);
 
-OwnCalls& own() {
-    return *reinterpret_cast<OwnCalls*>(calls_address);
+OwnCalls& calls_of(unsigned host) {
+    return *reinterpret_cast<OwnCalls*>(user_part(host));
 }
 
-std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t target) {
+// In the current process, or where the VMM has those of its user process.
+OwnCalls& own() {
+    return isolates() ? calls_of(number_of(current_host())) : *reinterpret_cast<OwnCalls*>(calls_address);
+}
+
+// Where they are executed.
+constexpr std::uint64_t stubs_address = calls_address + offsetof(OwnCalls, stubs);
+std::uint64_t stub_address(unsigned number) {
+    return stubs_address + (std::uint64_t{number} * stub_bytes);
+}
+
+std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t place, std::uint64_t target) {
     constexpr unsigned length = 5;
-    return put(put(to, 0xe9, 1), target - (reinterpret_cast<std::uint64_t>(to) + length), 4);
+    return put(put(to, 0xe9, 1), target - (place + length), 4);
 }
 
 // ud2
-void unmake_stub(unsigned number) {
-    OwnCalls& calls = own();
-    calls.slots[number] = reinterpret_cast<std::uint64_t>(calls.stubs[number]);
+void unmake_stub(OwnCalls& calls, unsigned number) {
+    calls.slots[number] = stub_address(number);
     calls.returns[number] = nowhere;
     put(calls.stubs[number], 0x0b0f, 2);
+}
+
+void unmake_all(OwnCalls& calls) {
+    for (unsigned i = 0; i < most_stubs; ++i) {
+        unmake_stub(calls, i);
+    }
+    for (std::uint64_t& place : calls.places) {
+        place = nowhere;
+    }
 }
 
 std::uint64_t place_of(const Site& site) {
@@ -90,10 +110,14 @@ void make_stub(unsigned number) {
     OwnCalls& calls = own();
     const Site& site = sites[number];
     const std::uint64_t behind = place_of(site) + system_call_bytes;
-    std::uint8_t* to = calls.stubs[number];
+    const std::uint64_t entry = isolates() ? user_stub_address : reinterpret_cast<std::uint64_t>(&user_call);
+    const std::uint64_t number_place = isolates() ? user_state_address + offsetof(UserState, call_number)
+                                                  : reinterpret_cast<std::uint64_t>(&user_call_number);
+    std::uint8_t* const first = calls.stubs[number];
+    std::uint8_t* to = first;
     to = put(put(to, 0xb948, 2), behind, 8);
-    to = put(put(put(to, 0x2504c7, 3), reinterpret_cast<std::uint64_t>(&user_call_number), 4), number, 4);
-    to = put_jump(to, reinterpret_cast<std::uint64_t>(&user_call));
+    to = put(put(put(to, 0x2504c7, 3), number_place, 4), number, 4);
+    to = put_jump(to, stub_address(number) + static_cast<std::uint64_t>(to - first), entry);
     std::memcpy(to, site.comparison, site.comparison_bytes);
     to = put(put(to + site.comparison_bytes, 0x25ff, 2), 0, 4);
     put(to, behind + site.comparison_bytes, 8);
@@ -130,10 +154,20 @@ bool is_current(const Copy& copy) {
     return std::memcmp(page_of_frame(copy.frame), copy.original, page_size) == 0;
 }
 
-void unmake_stubs_of(unsigned copy) {
+void unmake_stubs_of(OwnCalls& calls, unsigned copy) {
     for (unsigned i = 0; i < site_count; ++i) {
-        if (sites[i].copy == copy && own().returns[i] != nowhere) {
-            unmake_stub(i);
+        if (sites[i].copy == copy && calls.returns[i] != nowhere) {
+            unmake_stub(calls, i);
+        }
+    }
+}
+
+void forget(OwnCalls& calls, std::uint64_t address, std::uint64_t bytes) {
+    for (unsigned i = 0; i < copy_count; ++i) {
+        std::uint64_t& place = calls.places[i];
+        if (place != nowhere && place - address < bytes) {
+            place = nowhere;
+            unmake_stubs_of(calls, i);
         }
     }
 }
@@ -157,7 +191,7 @@ void use_copy(Copy& copy, backend::TableNumber root, std::uint64_t address) {
         if (place != nowhere && is_used_at(copy, root, place)) {
             return; // a stub has one address
         }
-        unmake_stubs_of(number);
+        unmake_stubs_of(own(), number);
         place = address;
     }
     map_copy(address, reinterpret_cast<std::uint64_t>(copy.page));
@@ -167,22 +201,23 @@ void use_copy(Copy& copy, backend::TableNumber root, std::uint64_t address) {
 
 void start_user_calls() {
     copy_pages = take_memory(std::uint64_t{2} * most_copies * page_size);
-    for (unsigned i = 0; i < most_stubs; ++i) {
-        unmake_stub(i);
-    }
-    for (std::uint64_t& place : own().places) {
-        place = nowhere;
+    unmake_all(own());
+}
+
+void start_user_calls_of(unsigned host) {
+    if (isolates()) {
+        unmake_all(calls_of(host));
     }
 }
 
 void forget_user_calls(std::uint64_t address, std::uint64_t bytes) {
-    for (unsigned i = 0; i < copy_count; ++i) {
-        std::uint64_t& place = own().places[i];
-        if (place != nowhere && place - address < bytes) {
-            place = nowhere;
-            unmake_stubs_of(i);
-        }
+    if (!isolates()) {
+        forget(own(), address, bytes);
     }
+}
+
+void forget_user_calls(unsigned host, std::uint64_t address, std::uint64_t bytes) {
+    forget(calls_of(host), address, bytes);
 }
 
 void note_user_call(backend::TableNumber root, std::uint64_t next) {
@@ -231,7 +266,8 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
             .comparison = {},
             .comparison_bytes = static_cast<std::uint8_t>(comparison.size())};
     std::memcpy(site.comparison, comparison.data(), comparison.size());
-    write_user_call_jump(copy->page + offset, &own().slots[site_count]);
+    write_user_call_jump(copy->page + offset,
+                         reinterpret_cast<const std::uint64_t*>(calls_address) + site_count);
     ++site_count;
     ++counters.system_calls_rewritten;
     use_copy(*copy, root, address & ~(page_size - 1));
@@ -271,7 +307,7 @@ void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
 }
 
 std::uint64_t address_seen(std::uint64_t address) {
-    const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(own().stubs);
+    const std::uint64_t offset = address - stubs_address;
     if (offset >= sizeof(own().stubs)) {
         return address;
     }
@@ -286,17 +322,17 @@ std::uint64_t address_seen(std::uint64_t address) {
 }
 
 std::uint64_t address_executed(std::uint64_t address) {
-    OwnCalls& calls = own();
+    const OwnCalls& calls = own();
     for (unsigned i = 0; i < site_count; ++i) {
         if (calls.returns[i] == address) {
-            return reinterpret_cast<std::uint64_t>(calls.stubs[i]) + stub_tail;
+            return stub_address(i) + stub_tail;
         }
     }
     return address;
 }
 
 bool resolve_user_call(std::uint64_t address) {
-    const std::uint64_t stub = address - reinterpret_cast<std::uint64_t>(own().stubs);
+    const std::uint64_t stub = address - stubs_address;
     for (unsigned i = 0; i < site_count; ++i) {
         const std::uint64_t place = place_of(sites[i]);
         const bool is_wanted = stub / stub_bytes == i || address == place + system_call_bytes;

@@ -20,6 +20,8 @@
 namespace previrt::process {
 
 void start_user_calls();
+// With --isolate: of the user process beside this host process, which is new.
+void start_user_calls_of(unsigned host);
 
 // A system call came by the host, from the instruction before `next`.
 void note_user_call(backend::TableNumber root, std::uint64_t next);
@@ -27,8 +29,9 @@ void note_user_call(backend::TableNumber root, std::uint64_t next);
 // Of a range that was mapped for execution or for writing, from this frame of the file on.
 void follow_mapping(backend::TableNumber root, std::uint64_t address, std::uint64_t bytes,
                     std::uint64_t frame, bool writable);
-// Of a range that the current process has no more.
+// Of a range that the current process has no more, or the user process of this host process.
 void forget_user_calls(std::uint64_t address, std::uint64_t bytes);
+void forget_user_calls(unsigned host, std::uint64_t address, std::uint64_t bytes);
 
 // The guest's kernel writes to RAM, by the map of all of it. True: it could not, and now can.
 bool let_kernel_write(std::uint64_t address);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compare.sh BACK-END GUEST BARE-OUTPUT PREVIRT
-# Runs a guest on a back-end (kvm-isolate: kvm with --isolate): it must print what it printed on bare metal, but for lines of optional features and
+# Runs a guest on a back-end (kvm-isolate, process-isolate: with --isolate): it must print what it printed on bare metal, but for lines of optional features and
 # what BACK-END_differences.txt lists. Where XCR0 is the host's, the VMM says so.
 set -euo pipefail
 backend=$1 guest=$2 bare=$3 previrt=$4
@@ -21,7 +21,7 @@ fi
 differences=$(dirname "$0")/${backend%-isolate}_differences.txt
 : >"$work/known"
 if [ -e "$differences" ]; then
-    sed -n "s/^\\($backend\\|kvm\*\\) $(basename "$guest" .elf) \\(.*\\)/\\2/p" "$differences" | sed 's/[][/\\.*^$]/\\&/g' |
+    sed -n "s/^\\($backend\\|${backend%-isolate}\*\\) $(basename "$guest" .elf) \\(.*\\)/\\2/p" "$differences" | sed 's/[][/\\.*^$]/\\&/g' |
         sed 's/.*/\/^\\(ok\\|FAIL\\): &\\($\\|:\\)\/d/' >"$work/known"
 fi
 compared() {

@@ -28,6 +28,7 @@ expect() { # LINES OPTION ...
     fi
 }
 expect 1 --on process
+expect 0 --on process --isolate
 expect 0 --on process --quiet
 [ ! -s "$work/errors" ] || { cat "$work/errors"; echo "FAILED: --quiet says something"; failed=1; }
 if ! grep -q svm /proc/cpuinfo && ! grep -q vmx /proc/cpuinfo; then # else KVM keeps the kernel's privileges

@@ -17,7 +17,7 @@ import json
 import sys
 
 figures = json.load(open(sys.argv[1]))
-ours = {"kvm": {"kvm", "kvm --isolate"}, "process": {"process", "process --no-syscall-rewrite"}}
+ours = {"kvm": {"kvm", "kvm --isolate"}, "process": {"process", "process --no-syscall-rewrite", "process --isolate"}}
 places = set(figures["places"])
 wanted = set(sys.argv[3].split(","))
 assert {"native"} | (ours[sys.argv[2]] & wanted) <= places, places

@@ -30,7 +30,7 @@ skip_if_refused() { # STATUS MESSAGES
     fi
 }
 
-# Runs `previrt run --on ON OPTION ...`, where ON may also be kvm-isolate: kvm with --isolate. Leaves `status`, and in
+# Runs `previrt run --on ON OPTION ...`, where ON may also be kvm-isolate or process-isolate: with --isolate. Leaves `status`, and in
 # $work/console and $work/messages what the guest and previrt said.
 run_guest() { # PREVIRT ON OPTION ...
     local previrt=$1 on=$2

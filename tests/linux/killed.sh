@@ -10,7 +10,9 @@ chmod +x "$work/run-me"
 "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me"
 mkdir "$work/temporary" "$work/cache"
 export TMPDIR=$work/temporary PREVIRT_CACHE=$work/cache
-run=("$previrt" run --on "$on" "$kernel/bzImage" --initrd "$work/initrd" --timeout 120)
+isolate=()
+[[ $on != *-isolate ]] || isolate=(--isolate)
+run=("$previrt" run --on "${on%-isolate}" "${isolate[@]}" "$kernel/bzImage" --initrd "$work/initrd" --timeout 120)
 
 failed=0
 check() { # NAME SESSION STATUS WANTED ...

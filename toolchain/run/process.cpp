@@ -66,7 +66,9 @@ RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
     options.announce(guest.kernel_sha256);
     warn_of_too_much(options.memory);
     ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
-    say_that_programs_reach_kernel(options, "--on kvm --isolate");
+    if (!options.isolate) {
+        say_that_programs_reach_kernel(options, "--isolate");
+    }
     if (options.verbose) {
         machine.describe(std::cerr);
     }
@@ -85,14 +87,10 @@ PlaceFinding probe_process() {
     read_image();
     return {.found = "Syscall User Dispatch and FSGSBASE are there",
             .isolation = "between guest and host: " + describe(find_process_layers()) +
-                         "; nothing keeps the guest's kernel and the VMM from the guest's programs"};
+                         "; only --isolate keeps the guest's kernel and the VMM from the guest's programs"};
 }
 
 PreparedRun prepare_process(const RunOptions& options) {
-    if (options.isolate) {
-        throw InputError(
-            "--isolate: in a process the guest's programs reach what its kernel does; take --on kvm");
-    }
     if (!options.rewrite) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }

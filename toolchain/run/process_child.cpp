@@ -44,7 +44,7 @@ public:
         tie_to_keeper();
         move_descriptors();
         const int asked = go == ProcessGo::ask_for_processes ? ask_for_processes() : -1;
-        if (go == ProcessGo::ask_for_processes && asked < 0) {
+        if (go == ProcessGo::bound_processes_of_user || (go == ProcessGo::ask_for_processes && asked < 0)) {
             bound_processes_of_user();
         }
         // Before the limits: where the user has other descriptors on their way, the limit of ours holds for

@@ -38,8 +38,13 @@ struct ProcessChildReport {
     int error;
 };
 
-// What the monitor sends: one of the first two, and then the last.
-enum class ProcessGo : std::uint8_t { processes_are_counted, ask_for_processes, become_the_program };
+// What the monitor sends: one of the first three, and then the last.
+enum class ProcessGo : std::uint8_t {
+    processes_are_counted,
+    ask_for_processes,
+    bound_processes_of_user,
+    become_the_program
+};
 
 constexpr uid_t nobody = 65534;
 constexpr gid_t nogroup = 65534;

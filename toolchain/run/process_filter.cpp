@@ -11,9 +11,11 @@
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <memory>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
@@ -60,7 +62,7 @@ std::vector<std::uint8_t> instructions(const Filter& filter) {
 
 } // namespace
 
-std::vector<std::uint8_t> make_process_filter() {
+std::vector<std::uint8_t> make_process_filter(bool isolates) {
     const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
@@ -92,6 +94,12 @@ std::vector<std::uint8_t> make_process_filter() {
     for (const int event : {output_event, packet_event}) {
         allow(filter, SCMP_SYS(write),
               {equals(0, static_cast<std::uint64_t>(event)), equals(2, sizeof(std::uint64_t))});
+    }
+    if (isolates) {
+        for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {
+            allow(filter, SCMP_SYS(ioctl), {equals(0, user_listener), equals(1, request)});
+        }
+        allow(filter, SCMP_SYS(kill), {equals(1, user_signal)});
     }
     allow(filter, SCMP_SYS(rt_sigreturn));
     // What old programs call at fixed addresses, which the host does for them where it is asked for.

@@ -7,7 +7,8 @@
 namespace previrt {
 
 // The seccomp filter of a guest's host processes, as the kernel takes it: what the VMM calls, with the
-// arguments that it has. All else ends the process. Throws InputError.
-std::vector<std::uint8_t> make_process_filter();
+// arguments that it has. All else ends the process. With --isolate it answers user processes, too, and calls
+// them by a signal that nobody minds. Throws InputError.
+std::vector<std::uint8_t> make_process_filter(bool isolates = false);
 
 } // namespace previrt

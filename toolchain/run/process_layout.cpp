@@ -3,6 +3,7 @@
 
 #include "backends/monitored/packet_ring.hpp"
 #include "backends/process/layout.hpp"
+#include "backends/process/user_state.hpp"
 #include "toolchain/image/input_error.hpp"
 
 namespace previrt {
@@ -31,8 +32,8 @@ std::uint64_t free_bytes(std::uint64_t guest_memory) {
 
 } // namespace
 
-Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes,
-                         std::uint64_t filter_bytes) {
+Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes, std::uint64_t filter_bytes,
+                         bool isolates) {
     if (guest_memory > most_ram) {
         throw InputError("--memory: in a process a guest has 256 GiB at most");
     }
@@ -49,6 +50,8 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     handover.network.sent = take(sizeof(monitored::PacketRing));
     handover.network.received = take(sizeof(monitored::PacketRing));
     handover.filter = take(filter_bytes);
+    handover.isolates_user_mode = isolates ? 1 : 0;
+    handover.users = take(isolates ? user_parts_bytes : 0);
     handover.package = take(package_bytes);
     handover.free = take(free_bytes(guest_memory));
     handover.vmm_bytes = round_up(end, large_page_size);

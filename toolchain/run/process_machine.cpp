@@ -69,15 +69,15 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                                const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
                                std::span<const ProcessPlan> plans)
     : event_word_(image.event_word_offset()),
-      bounds_(bound_guest(options.memory, processors, read_most_mappings())), events_(make_events()),
-      network_(open_guest_network(options.net)) {
-    const std::vector<std::uint8_t> filter = make_process_filter();
-    handover_ = lay_out_process(options.memory, package.size(), filter.size());
+      bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
+      events_(make_events()), network_(open_guest_network(options.net)) {
+    const std::vector<std::uint8_t> filter = make_process_filter(options.isolate);
+    handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
     handover_.clock = clock;
     if (network_) {
         network_->describe(handover_.network);
     }
-    handover_.most_hosts = bounds_.processes;
+    handover_.most_hosts = bounds_.hosts;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
@@ -89,7 +89,9 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .output = events_.output.number(),
                             .packets = network_ ? network_->called().number() : -1,
                             .address_space = most_address_space(handover_),
-                            .processes = bounds_.processes},
+                            .processes = bounds_.processes,
+
+                            .has_user_processes = options.isolate},
                            plans);
     if (!first_.layers.has_other_namespaces) {
         prctl(PR_SET_CHILD_SUBREAPER, 1); // what it leaves is ours to wait for

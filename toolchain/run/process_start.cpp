@@ -108,24 +108,25 @@ private:
         const rlim_t most_processes = rlim_t{program_.processes} + 1; // the one that waits for the others
         const rlim_t own = is_counted_ ? most_processes : RLIM_INFINITY;
         const rlim_t own_signals = is_counted_ ? 4 * most_processes : RLIM_INFINITY; // timers too
-        const ProcessChild child{.has_user_namespace = plan_.user_namespace,
-                                 .has_mount_namespace = plan_.other_namespaces,
-                                 .file = program_.file,
-                                 .memory = program_.memory,
-                                 .output = program_.output,
-                                 .packets = program_.packets,
-                                 .monitor = theirs_.number(),
-                                 .monitors_own = ours_.number(),
-                                 .processes = program_.processes,
-                                 .limits = {{{.resource = RLIMIT_CORE, .most = 0},
-                                             {.resource = RLIMIT_FSIZE, .most = 0},
-                                             {.resource = RLIMIT_MEMLOCK, .most = 0},
-                                             {.resource = RLIMIT_MSGQUEUE, .most = 0},
-                                             {.resource = RLIMIT_RTPRIO, .most = 0},
-                                             {.resource = RLIMIT_NOFILE, .most = 0},
-                                             {.resource = RLIMIT_AS, .most = program_.address_space},
-                                             {.resource = RLIMIT_NPROC, .most = own},
-                                             {.resource = RLIMIT_SIGPENDING, .most = own_signals}}}};
+        const ProcessChild child{
+            .has_user_namespace = plan_.user_namespace,
+            .has_mount_namespace = plan_.other_namespaces,
+            .file = program_.file,
+            .memory = program_.memory,
+            .output = program_.output,
+            .packets = program_.packets,
+            .monitor = theirs_.number(),
+            .monitors_own = ours_.number(),
+            .processes = program_.processes,
+            .limits = {{{.resource = RLIMIT_CORE, .most = 0},
+                        {.resource = RLIMIT_FSIZE, .most = 0},
+                        {.resource = RLIMIT_MEMLOCK, .most = 0},
+                        {.resource = RLIMIT_MSGQUEUE, .most = 0},
+                        {.resource = RLIMIT_RTPRIO, .most = 0},
+                        {.resource = RLIMIT_NOFILE, .most = program_.has_user_processes ? 1U : 0U},
+                        {.resource = RLIMIT_AS, .most = program_.address_space},
+                        {.resource = RLIMIT_NPROC, .most = own},
+                        {.resource = RLIMIT_SIGPENDING, .most = own_signals}}}};
         // fork() would make no namespaces.
         const auto process = static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0));
         if (process == 0) {
@@ -145,7 +146,9 @@ private:
             is_another_user_ = *user != geteuid();
             is_counted_ = is_counted_ && *user != 0; // root's are not
         }
-        const ProcessGo go = is_counted_ ? ProcessGo::processes_are_counted : ProcessGo::ask_for_processes;
+        const ProcessGo unless_counted = // a process has one filter that asks
+            program_.has_user_processes ? ProcessGo::bound_processes_of_user : ProcessGo::ask_for_processes;
+        const ProcessGo go = is_counted_ ? ProcessGo::processes_are_counted : unless_counted;
         return send(ours_.number(), &go, sizeof go, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof go)
                    ? ""
                    : std::string("its start: ") + system_error(errno);

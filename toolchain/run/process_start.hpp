@@ -21,6 +21,7 @@ struct ProcessProgram {
     int packets = -1; // -1: it has no network
     std::uint64_t address_space = 0;
     unsigned processes = process::most_hosts; // beside the first, which waits for them
+    bool has_user_processes = false;          // beside its others; a filter of theirs asks it
 };
 
 // What this machine is asked for.

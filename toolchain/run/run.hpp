@@ -20,7 +20,8 @@ struct RunOptions {
     unsigned cpus = 1;
     std::string net = "none";
     std::string stats;    // a file for the VMM's counters; empty: none
-    bool isolate = false; // under KVM: user mode has page tables of its own; elsewhere it always has
+    bool isolate = false; // user mode has memory of its own: under KVM by page tables, in processes by others
+                          // beside them
     bool rewrite_system_calls = true; // in a process, under KVM: those made often do not pass the host
     bool rewrite = true;              // else the VMM leaves a guest's instructions as they are
     bool is_own_process = false;      // what calls run_guest has nothing else to do: it gives up all else

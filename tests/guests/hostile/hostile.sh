@@ -3,7 +3,7 @@
 # hostile.sh BACK-END GUEST PREVIRT STATUSES PATTERN [MUTATION]
 # Runs a guest that misbehaves, or one whose package was damaged after packing. It must end with one of the
 # STATUSES (0|1|124), and a line on one of the consoles must match PATTERN. Xen must live; of a guest in processes none
-# may be left.
+# may be left. process-isolate: with --isolate.
 set -euo pipefail
 backend=$1 guest=$2 previrt=$3 statuses=$4 pattern=$5 mutation=${6-}
 work=$(mktemp -d)
@@ -19,7 +19,8 @@ seconds=90
 status=0
 options=(--strict)
 [[ $backend != xen* ]] || options+=(--verbose)
-setsid "$previrt" run --on "$backend" --memory 64M --timeout "$seconds" "${options[@]}" "$guest" \
+[[ $backend != *-isolate ]] || options+=(--isolate)
+setsid "$previrt" run --on "${backend%-isolate}" --memory 64M --timeout "$seconds" "${options[@]}" "$guest" \
     </dev/null >"$work/output" 2>"$work/errors" &
 session=$!
 wait "$session" || status=$?
@@ -43,7 +44,7 @@ xen*)
     ! grep -aEq 'Panic on CPU|FATAL' "$work/errors" || fail "Xen panicked"
     grep -aq '^(XEN) Freed .* init memory' "$work/errors" || fail "Xen did not start a domain"
     ;;
-process) ! pgrep -l -s "$session" || fail "processes are left" ;;
+process*) ! pgrep -l -s "$session" || fail "processes are left" ;;
 esac
 ! grep -aq 'FAIL' "$work/output" || fail "the guest says so"
 tr -d '\r' <"$work/output" | cat - "$work/errors" >"$work/all"

@@ -16,6 +16,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -37,6 +38,8 @@ std::uint64_t address_of(const void* place) {
 
 class ProcessFilter : public testing::Test {
 protected:
+    explicit ProcessFilter(bool isolates = false) : filter_(make_process_filter(isolates)) {}
+
     // How a child ends that makes this call under the filter, and exits with 0 if it comes back: as wait()
     // tells.
     int end_of(std::int64_t number, const Arguments& arguments = {}) {
@@ -81,7 +84,7 @@ protected:
     [[nodiscard]] std::uint64_t room() const { return address_of(room_); }
 
 private:
-    std::vector<std::uint8_t> filter_ = make_process_filter();
+    std::vector<std::uint8_t> filter_;
     Descriptor memory_{memfd_create("test", MFD_CLOEXEC)};
     Descriptor event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     void* room_ = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -260,6 +263,32 @@ TEST_F(ProcessFilter, NoOtherTableOfCalls) {
         asm volatile("int $0x80" : : "a"(exit_of_32_bits), "b"(0) : "memory");
     });
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) << status;
+}
+
+// With --isolate it answers user processes, and calls them by a signal that nobody minds.
+class IsolatingFilter : public ProcessFilter {
+protected:
+    IsolatingFilter() : ProcessFilter(true) {}
+};
+
+TEST_F(IsolatingFilter, UserProcessesAreAnsweredAndCalled) {
+    const auto self = static_cast<std::uint64_t>(getpid());
+    allowed(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    allowed(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_SEND, room()});
+    refused(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_ADDFD, room()});
+    refused(SYS_ioctl, {user_listener, _IOW(SECCOMP_IOC_MAGIC, 4, std::uint64_t), 0});
+    refused(SYS_ioctl, {memory_descriptor, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    allowed(SYS_kill, {self, SIGURG});
+    refused(SYS_kill, {self, SIGKILL});
+    refused(SYS_kill, {self, 0});
+    refused(SYS_tkill, {self, SIGURG});
+    refused(SYS_seccomp, {1, 8, room()});
+    refused(SYS_pidfd_open, {self});
+}
+
+TEST_F(ProcessFilter, NobodyIsAnsweredOrCalledWithoutUserProcesses) {
+    refused(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    refused(SYS_kill, {static_cast<std::uint64_t>(getpid()), SIGURG});
 }
 
 } // namespace

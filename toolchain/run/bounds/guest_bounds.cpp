@@ -29,12 +29,16 @@ constexpr std::uint64_t usual_most_mappings = 65530;
 
 } // namespace
 
-GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::uint64_t most_mappings) {
-    const std::uint64_t processes = std::clamp<std::uint64_t>(guest_memory / memory_for_each_process,
-                                                              fewest_processes, process::most_hosts);
-    return {.processes = static_cast<unsigned>(processes),
+GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::uint64_t most_mappings,
+                        bool isolates) {
+    const std::uint64_t hosts = std::clamp<std::uint64_t>(guest_memory / memory_for_each_process,
+                                                          fewest_processes, process::most_hosts);
+    const std::uint64_t processes = isolates ? (2 * hosts) + 1 : hosts; // and one that is there to be copied
+    const std::uint64_t sides = isolates ? 2 : 1;
+    return {.hosts = static_cast<unsigned>(hosts),
+            .processes = static_cast<unsigned>(processes),
             .processors = processors,
-            .page_tables = page_tables_of_any_guest + (guest_memory / 2),
+            .page_tables = sides * (page_tables_of_any_guest + (guest_memory / 2)),
             .of_process = bytes_of_process + (most_mappings * bytes_of_mapping)};
 }
 

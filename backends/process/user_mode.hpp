@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+namespace previrt::process {
+
+// The guest is in user mode: it runs in the process beside this one, until it needs its kernel or the VMM.
+void run_user_mode();
+
+} // namespace previrt::process
