@@ -22,10 +22,9 @@ struct Started {
 Started start(const Program& program) {
     const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Pipe output = make_pipe();
-    const pid_t process = start_program(program, {.input = nothing.number(),
-                                                  .output = output.write.number(),
-                                                  .error = output.write.number(),
-                                                  .inherited = {}});
+    const pid_t process = start_program(
+        program,
+        {.input = nothing.number(), .output = output.write.number(), .error = output.write.number()});
     return {.process = process, .output = std::move(output.read)};
 }
 

@@ -11,7 +11,9 @@
 #include "bench/time_table.hpp"
 #include "bench/user_mode_linux.hpp"
 #include "bench/xen_network_bench.hpp"
+#include "toolchain/host/program_file.hpp"
 #include "toolchain/image/file.hpp"
+#include "toolchain/net/tap.hpp"
 #include "toolchain/run/qemu.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 
@@ -23,6 +25,7 @@ namespace previrt {
 namespace {
 
 constexpr const char* tap = "previrt-bench";
+constexpr const char* virtio_name = "QEMU virtio";
 
 Program of(std::vector<std::string> arguments) {
     return {.arguments = std::move(arguments), .directory = {}, .environment = {}};
@@ -38,8 +41,12 @@ public:
     void run() {
         // What is not there is downloaded, which the network of our own does not allow.
         for (const std::string& name : names()) {
-            try_place(name,
-                      [&] { places_.push_back({.name = name, .program = find(name), .transfers = {}}); });
+            try_place(name, [&] {
+                places_.push_back({.name = name,
+                                   .program = find(name),
+                                   .inherits_tap = name == virtio_name,
+                                   .transfers = {}});
+            });
         }
         enter_network_namespace(tap, network_peer, options_.traffic.mtu);
         for (unsigned run = 1; run <= runs_; ++run) {
@@ -58,11 +65,12 @@ private:
     struct Place {
         std::string name;
         Program program;
+        bool inherits_tap;                      // as it may not open it
         std::vector<NetworkTransfer> transfers; // of all runs
     };
 
     [[nodiscard]] static const std::vector<std::string>& all_names() {
-        static const std::vector<std::string> all = {"process", "kvm", "UML", "QEMU e1000", "QEMU virtio"};
+        static const std::vector<std::string> all = {"process", "kvm", "UML", "QEMU e1000", virtio_name};
         return all;
     }
 
@@ -76,38 +84,52 @@ private:
             words.push_back("vec0:transport=tap,ifname=" + std::string(tap) + ",depth=128,gro=1");
             return user_mode_linux(find_user_mode_linux(), initrd_, words, directory_.path());
         }
-        if (name == "QEMU virtio") {
+        if (name == virtio_name) {
             return virtio();
         }
         const std::string on = name == "QEMU e1000" ? "bare" : name;
         return previrt_run(kernel_, initrd_, {"--on", on, "--net", "tap=" + std::string(tap)}, settings_);
     }
 
-    [[nodiscard]] Program virtio() const {
+    [[nodiscard]] Program virtio() {
         const DebianLinux linux = find_debian_linux();
+        const Rights rights = qemu_rights().rights;
+        handed_on_.clear();
+        for (const std::string& file : {linux.vmlinux, network_initrd("net-virtio", linux.modules)}) {
+            handed_on_.push_back(open_for_program(file, rights));
+        }
         std::vector<std::string> words = words_for(settings_);
         words.insert(words.end(), {"console=ttyS0", "panic=-1", "nokaslr", "mitigations=off"});
-        return of({qemu_program,
-                   "-accel",
-                   "tcg",
-                   "-m",
-                   "256",
-                   "-display",
-                   "none",
-                   "-serial",
-                   "stdio",
-                   "-no-reboot",
-                   "-nodefaults",
-                   "-kernel",
-                   linux.vmlinux,
-                   "-initrd",
-                   network_initrd("net-virtio", linux.modules),
-                   "-append",
-                   command_line(words),
-                   "-netdev",
-                   "tap,id=net,script=no,downscript=no,ifname=" + std::string(tap),
-                   "-device",
-                   "virtio-net-pci,netdev=net"});
+        Program program = of({qemu_program,
+                              "-sandbox",
+                              qemu_sandbox,
+                              "-accel",
+                              "tcg",
+                              "-m",
+                              "256",
+                              "-display",
+                              "none",
+                              "-serial",
+                              "stdio",
+                              "-no-reboot",
+                              "-nodefaults",
+                              "-kernel",
+                              name_of_inherited(handed_on_[0]),
+                              "-initrd",
+                              name_of_inherited(handed_on_[1]),
+                              "-append",
+                              command_line(words),
+                              "-device",
+                              "virtio-net-pci,netdev=net"});
+        program.rights = rights;
+        program.inherited = {handed_on_[0].number(), handed_on_[1].number()};
+        return program;
+    }
+
+    static void hand_on_tap(Program& program, const Descriptor& end) {
+        program.arguments.insert(program.arguments.end(),
+                                 {"-netdev", "tap,id=net,fd=" + std::to_string(end.number())});
+        program.inherited.push_back(end.number());
     }
 
     template <typename Step>
@@ -118,9 +140,14 @@ private:
     // Places take turns, so that what else the machine does meets all of them.
     void measure(Place& place, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << runs_ << ": " << place.name << '\n';
-        for (const NetworkTransfer& transfer :
-             measure_transfers(place.program, of({PREVIRT_TRAFFIC, "serve", network_peer}),
-                               options_.traffic.transfers.size())) {
+        Program program = place.program;
+        Descriptor end; // only one may have it open
+        if (place.inherits_tap) {
+            end = open_tap(tap);
+            hand_on_tap(program, end);
+        }
+        for (const NetworkTransfer& transfer : measure_transfers(
+                 program, of({PREVIRT_TRAFFIC, "serve", network_peer}), options_.traffic.transfers.size())) {
             place.transfers.push_back(transfer);
         }
     }
@@ -154,6 +181,7 @@ private:
     std::string initrd_;
     Settings settings_;
     std::vector<Place> places_;
+    std::vector<Descriptor> handed_on_; // to QEMU
     LeftOut left_out_;
 };
 

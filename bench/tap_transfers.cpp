@@ -24,10 +24,8 @@ public:
     explicit Server(const Program& program) {
         Pipe output = make_pipe();
         const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-        process_ = start_program(program, {.input = nothing.number(),
-                                           .output = output.write.number(),
-                                           .error = nothing.number(),
-                                           .inherited = {}});
+        process_ = start_program(
+            program, {.input = nothing.number(), .output = output.write.number(), .error = nothing.number()});
         output.write.close();
         char first = 0;
         if (read(output.read.number(), &first, 1) != 1) { // it listens

@@ -29,10 +29,9 @@ public:
         : line_(line), begin_(Clock::now()), deadline_(begin_ + at_most) {
         const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
         Pipe output = make_pipe();
-        process_ = start_program(program, {.input = nothing.number(),
-                                           .output = output.write.number(),
-                                           .error = output.write.number(),
-                                           .inherited = {}});
+        process_ = start_program(
+            program,
+            {.input = nothing.number(), .output = output.write.number(), .error = output.write.number()});
         output_ = std::move(output.read);
     }
 

@@ -57,23 +57,40 @@ bool is_in_path(const std::string& name) {
     throw InputError(what + ": " + std::generic_category().message(errno));
 }
 
+// Linux forgets it where the user changes.
+void end_with(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(127); // it has ended before this could tell
+    }
+}
+
+// A program that a guest might take over could type on our terminal, and use what whoever started us had
+// open.
+bool leave_terminal_and_descriptors() {
+    constexpr unsigned first = STDERR_FILENO + 1;
+    return setsid() >= 0 && (close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) == 0 || errno == ENOSYS);
+}
+
 // In the child: only calls that are safe after fork.
-[[noreturn]] void become(char* const* arguments, char* const* environment, const std::string& directory,
-                         const ProgramDescriptors& descriptors, int report) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, const Program& program,
+                         const ProgramDescriptors& descriptors, pid_t parent, int report) {
     const std::array<int, 3> standard = {descriptors.input, descriptors.output, descriptors.error};
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // whatever ends us leaves nothing behind
+    end_with(parent); // whatever ends us leaves nothing behind
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr); // what we hold back is ours alone
     signal(SIGPIPE, SIG_DFL);
-    bool ready = directory.empty() || chdir(directory.c_str()) == 0;
+    bool ready = program.directory.empty() || chdir(program.directory.c_str()) == 0;
     for (int i = 0; ready && i < 3; ++i) {
         ready = dup2(standard[static_cast<std::size_t>(i)], i) >= 0;
     }
-    for (const int number : descriptors.inherited) {
+    ready = ready && (program.rights == Rights::ours || leave_terminal_and_descriptors());
+    for (const int number : program.inherited) {
         ready = ready && fcntl(number, F_SETFD, 0) == 0;
     }
-    if (ready) {
+    if (ready && take_rights(program.rights)) {
+        end_with(parent);
         execvpe(arguments[0], arguments, environment);
     }
     const int error = errno;
@@ -89,6 +106,15 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     }
     result.push_back(nullptr);
     return result;
+}
+
+std::string remedy_of(int error, const Program& program) {
+    if (error == ENOENT) {
+        return " (Debian's package " + package_of(program.arguments.front()) + ")";
+    }
+    return error == EACCES && program.rights == Rights::not_root && geteuid() == 0
+               ? " (it is not run as root: others must be able to)"
+               : "";
 }
 
 } // namespace
@@ -133,12 +159,13 @@ pid_t start_program(const Program& program, const ProgramDescriptors& descriptor
     const std::vector<char*> environment = pointers(variables);
 
     Pipe failure = make_pipe(); // closed by a successful exec
+    const pid_t parent = getpid();
     const pid_t process = fork();
     if (process < 0) {
         fail("fork");
     }
     if (process == 0) {
-        become(arguments.data(), environment.data(), program.directory, descriptors, failure.write.number());
+        become(arguments.data(), environment.data(), program, descriptors, parent, failure.write.number());
     }
     failure.write.close();
     int error = 0;
@@ -146,8 +173,7 @@ pid_t start_program(const Program& program, const ProgramDescriptors& descriptor
         wait_for_program(process);
         errno = error;
         const std::string& name = program.arguments.front();
-        const std::string remedy = error == ENOENT ? " (Debian's package " + package_of(name) + ")" : "";
-        fail("cannot run " + name + remedy);
+        fail("cannot run " + name + remedy_of(error, program));
     }
     return process;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/host/rights.hpp"
+
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,15 +17,17 @@ struct Program {
     std::vector<std::string> arguments;                           // the first is its name
     std::string directory;                                        // to run in; empty: this one
     std::vector<std::pair<std::string, std::string>> environment; // added to ours
+    // With less than ours it has no terminal either, and no descriptor that it is not given.
+    Rights rights = Rights::ours;
+    // Descriptors that it gets under their own numbers.
+    std::vector<int> inherited = {}; // NOLINT(readability-redundant-member-init): may be left out
 };
 
-// Which descriptors of ours become 0, 1 and 2 of the program; further ones are handed on under their own
-// number.
+// Which descriptors of ours become 0, 1 and 2 of the program.
 struct ProgramDescriptors {
     int input = 0;
     int output = 1;
     int error = 2;
-    std::vector<int> inherited;
 };
 
 // Exit statuses are the program's, or 128 + the signal that ended it.

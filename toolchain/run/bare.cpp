@@ -3,6 +3,8 @@
 
 #include "toolchain/host/digest.hpp"
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/net/network_choice.hpp"
+#include "toolchain/net/tap.hpp"
 #include "toolchain/pack/command_line.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/qemu.hpp"
@@ -13,20 +15,28 @@ namespace previrt {
 
 namespace {
 
+// Such as an address. QEMU gives every card the same, which makes runs that are compared alike.
+std::string options_behind_name(const std::string& net) {
+    const std::size_t comma = net.find(',');
+    return comma == std::string::npos ? "" : net.substr(comma);
+}
+
 MachineOptions machine_for(const RunOptions& options) {
     MachineOptions machine;
     machine.memory = options.memory;
-    machine.qemu = {"-kernel", options.kernel, "-append", guest_command_line(options.append)};
+    machine.qemu = {"-kernel", machine.hand_on_file(options.kernel), "-append",
+                    guest_command_line(options.append)};
     const auto add = [&](std::initializer_list<std::string> more) {
         machine.qemu.insert(machine.qemu.end(), more);
     };
     if (!options.initrd.empty()) {
-        add({"-initrd", options.initrd});
+        add({"-initrd", machine.hand_on_file(options.initrd)});
     }
     if (options.net.starts_with("user")) {
         add({"-nic", "user,model=e1000"});
     } else if (options.net.starts_with("tap=")) {
-        add({"-nic", "tap,ifname=" + options.net.substr(4) + ",script=no,downscript=no,model=e1000"});
+        const int tap = machine.hand_on(open_tap(parse_network(options.net).name));
+        add({"-nic", "tap,fd=" + std::to_string(tap) + options_behind_name(options.net) + ",model=e1000"});
     }
     return machine;
 }
@@ -59,7 +69,7 @@ RunStatus run_bare(const RunOptions& options) {
 
 PlaceFinding probe_bare() {
     return {.found = read_qemu_version(),
-            .isolation = std::string(isolation_by_qemu) + "; the machine keeps its kernel from its programs"};
+            .isolation = isolation_by_qemu() + "; the machine keeps its kernel from its programs"};
 }
 
 } // namespace previrt

@@ -2,11 +2,10 @@
 #include "toolchain/run/beside_dom0.hpp"
 
 #include "toolchain/image/file.hpp"
+#include "toolchain/run/bridged_network.hpp"
 #include "toolchain/run/temporary_directory.hpp"
 #include "toolchain/run/xen_hypervisor.hpp"
 #include "toolchain/run/xen_machine.hpp"
-
-#include <filesystem>
 
 namespace previrt {
 
@@ -26,12 +25,14 @@ MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& be
     files.push_back({.name = "guest.cfg", .contents = {configuration.begin(), configuration.end()}});
     const std::vector<std::uint8_t> initrd =
         make_dom0_initrd(dom0, files, beside.domain.vif.empty() ? Dom0Network::none : Dom0Network::bridge);
-    write_file(directory.path() + "/initrd", initrd);
-    write_xen_hypervisor(directory.path() + "/xen");
-    std::filesystem::create_symlink(dom0.kernel, directory.path() + "/vmlinux");
-    MachineOptions machine = xen_machine(directory.path(), dom0_memory(initrd.size()), beside.domain.memory,
-                                         "vmlinux " + dom0_command_line() + ",initrd");
-    machine.qemu.insert(machine.qemu.end(), beside.card.begin(), beside.card.end());
+    const XenMachineFiles machine_files = {.xen = directory.path() + "/xen",
+                                           .kernel = dom0.kernel,
+                                           .command_line = dom0_command_line(),
+                                           .initrd = directory.path() + "/initrd"};
+    write_file(machine_files.initrd, initrd);
+    write_xen_hypervisor(machine_files.xen);
+    MachineOptions machine = xen_machine(machine_files, dom0_memory(initrd.size()), beside.domain.memory);
+    add_bridged_card(machine, beside.network);
     return run_machine(options, machine, &console);
 }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/net/network_choice.hpp"
 #include "toolchain/pack/xen_domain.hpp"
 #include "toolchain/run/dom0.hpp"
 #include "toolchain/run/machine.hpp"
 #include "toolchain/run/xen_console.hpp"
 
-#include <string>
 #include <vector>
 
 namespace previrt {
 
 // A domain that Debian's dom0 starts, on a machine under Xen that is there for it alone.
 struct DomainBesideDom0 {
-    XenDomain domain;              // whose files are dom0's
-    std::vector<Dom0File> files;   // in dom0's /guest
-    std::vector<std::string> card; // the machine's own, for QEMU
+    XenDomain domain;            // whose files are dom0's
+    std::vector<Dom0File> files; // in dom0's /guest
+    NetworkChoice network;       // of the machine's own card
 };
 
 // Until the domain has ended. Throws InputError. `console` is one with a dom0.

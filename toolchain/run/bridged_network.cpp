@@ -2,8 +2,10 @@
 #include "toolchain/run/bridged_network.hpp"
 
 #include "toolchain/image/input_error.hpp"
+#include "toolchain/net/tap.hpp"
 
 #include <cstdio>
+#include <fstream>
 
 namespace previrt {
 
@@ -39,6 +41,29 @@ std::string user_network(const NetworkChoice& choice) {
 
 } // namespace
 
+namespace {
+
+// From which on a port is anybody's.
+unsigned first_common_port() {
+    constexpr unsigned usual = 1024;
+    std::ifstream setting("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    unsigned first = usual;
+    return setting >> first ? first : usual;
+}
+
+void check_ports(const NetworkChoice& choice, const std::string& place) {
+    const unsigned first = first_common_port();
+    for (const PortForward& forward : choice.forwards) {
+        if (forward.host_port < first) {
+            throw InputError("--net user: " + forward.text + ": --on " + place +
+                             " has QEMU's, which gets none of root's ports of this machine: take one from " +
+                             std::to_string(first) + " on, or tap=NAME");
+        }
+    }
+}
+
+} // namespace
+
 void check_network_of_qemu(const NetworkChoice& choice, const std::string& place) {
     if (choice.kind == NetworkKind::user && !choice.host_loopback) {
         throw InputError(
@@ -53,20 +78,23 @@ void check_bridged_network(const NetworkChoice& choice, const std::string& place
         throw InputError("--net switch=" + choice.name + ": --on " + place + " has user, tap=NAME, none");
     }
     check_network_of_qemu(choice, place);
+    check_ports(choice, place);
     if (choice.mtu != only_mtu) {
         throw InputError("--net: with --on " + place + " its mtu is 1500");
     }
 }
 
-std::vector<std::string> bridged_network_arguments(const NetworkChoice& choice) {
+void add_bridged_card(MachineOptions& machine, const NetworkChoice& choice) {
     if (choice.kind == NetworkKind::none) {
-        return {};
+        return;
     }
-    return {"-netdev",
-            choice.kind == NetworkKind::user
-                ? user_network(choice)
-                : "tap,id=network,ifname=" + choice.name + ",script=no,downscript=no",
-            "-device", "e1000,netdev=network,romfile=,mac=" + text_of(address_beside(choice.mac))};
+    const std::string network =
+        choice.kind == NetworkKind::user
+            ? user_network(choice)
+            : "tap,id=network,fd=" + std::to_string(machine.hand_on(open_tap(choice.name)));
+    machine.qemu.insert(machine.qemu.end(),
+                        {"-netdev", network, "-device",
+                         "e1000,netdev=network,romfile=,mac=" + text_of(address_beside(choice.mac))});
 }
 
 std::string xen_vif(const NetworkChoice& choice) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "toolchain/net/network_choice.hpp"
+#include "toolchain/run/machine.hpp"
 
 #include <string>
-#include <vector>
 
 namespace previrt {
 
@@ -16,8 +16,8 @@ void check_network_of_qemu(const NetworkChoice& choice, const std::string& place
 
 // Throws InputError for what cannot be joined so. `place`: of --on.
 void check_bridged_network(const NetworkChoice& choice, const std::string& place);
-// The machine's card, for QEMU.
-std::vector<std::string> bridged_network_arguments(const NetworkChoice& choice);
+// Gives the machine its card. Throws InputError for what this machine does not give.
+void add_bridged_card(MachineOptions& machine, const NetworkChoice& choice);
 // The guest's, for xl.
 std::string xen_vif(const NetworkChoice& choice);
 // And for the previrt in there, which finds the tap device joined to the bridge.

@@ -22,8 +22,8 @@ const std::vector<std::string> programs = {"apt-cache", "apt-get", "dpkg-deb"};
 // Standard output is a guest's console.
 void run_or_fail(std::vector<std::string> arguments, const std::string& directory, const std::string& what) {
     const Program program{.arguments = std::move(arguments), .directory = directory, .environment = {}};
-    const int status = wait_for_program(start_program(
-        program, {.input = 0, .output = STDERR_FILENO, .error = STDERR_FILENO, .inherited = {}}));
+    const int status = wait_for_program(
+        start_program(program, {.input = 0, .output = STDERR_FILENO, .error = STDERR_FILENO}));
     if (status != 0) {
         throw InputError(what + ": " + program.arguments.front() + " ended with status " +
                          std::to_string(status));

@@ -23,12 +23,9 @@ void judge_isolation(const RunOptions& options, const MissingLayers& missing) {
     if (missing.names.empty()) {
         return;
     }
-    const std::string text =
-        "layers between the guest and this machine are missing: " + list(missing.names) +
-        (missing.reason.empty() ? "" : " (" + missing.reason + ")") +
-        "; to have them, let this user make user namespaces (sysctl user.max_user_namespaces, "
-        "kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a container, its "
-        "runtime's seccomp profile), and have Landlock (Linux 5.13, and its name in the parameter lsm=)";
+    const std::string text = "layers between the guest and this machine are missing: " + list(missing.names) +
+                             (missing.reason.empty() ? "" : " (" + missing.reason + ")") +
+                             "; to have them, " + missing.remedy;
     if (options.require_isolation) {
         throw InputError("--require-isolation: " + text);
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/run/machine.hpp"
 
-#include "toolchain/host/program.hpp"
+#include "toolchain/host/program_file.hpp"
 #include "toolchain/image/input_error.hpp"
 #include "toolchain/run/ending_signals.hpp"
 #include "toolchain/run/host_console.hpp"
+#include "toolchain/run/isolation.hpp"
 #include "toolchain/run/machine_control.hpp"
 #include "toolchain/run/prompt_wait.hpp"
 #include "toolchain/run/qemu.hpp"
@@ -52,8 +53,7 @@ std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& m
     if (options.deterministic) {
         add({"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"});
     }
-    // Against a guest that takes QEMU over: no other program, no other user, no other priority.
-    add({"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"});
+    add({"-sandbox", qemu_sandbox});
     add(machine.qemu);
     return arguments;
 }
@@ -101,13 +101,15 @@ private:
         const Descriptor theirs(ends[1]);
         Pipe keys = make_pipe();
         Pipe output = make_pipe();
-        process_ = start_program({.arguments = qemu(options_, machine_, theirs.number()),
-                                  .directory = machine_.directory,
-                                  .environment = {}},
-                                 {.input = keys.read.number(),
-                                  .output = output.write.number(),
-                                  .error = STDERR_FILENO,
-                                  .inherited = {theirs.number()}});
+        Program program{.arguments = qemu(options_, machine_, theirs.number()),
+                        .directory = {},
+                        .environment = {},
+                        .rights = qemu_rights().rights,
+                        .inherited = {theirs.number()}};
+        for (const Descriptor& descriptor : machine_.handed_on) {
+            program.inherited.push_back(descriptor.number());
+        }
+        process_ = start_program(program, {.input = keys.read.number(), .output = output.write.number()});
         control_.connect(std::move(ours));
         keys_ = std::move(keys.write);
         if (fcntl(keys_.number(), F_SETFL, O_NONBLOCK) != 0) {
@@ -320,7 +322,16 @@ private:
 
 } // namespace
 
+std::string MachineOptions::hand_on_file(const std::string& path) {
+    return name_of_inherited(handed_on.emplace_back(open_for_program(path, qemu_rights().rights)));
+}
+
+int MachineOptions::hand_on(Descriptor descriptor) {
+    return handed_on.emplace_back(std::move(descriptor)).number();
+}
+
 MachineEnd run_machine(const RunOptions& options, const MachineOptions& machine, SerialFilter* filter) {
+    judge_isolation(options, qemu_rights().missing);
     return Machine(options, machine, filter).run();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "toolchain/host/program.hpp"
 #include "toolchain/run/console.hpp"
 #include "toolchain/run/run.hpp"
 #include "toolchain/run/serial_channel.hpp"
@@ -36,8 +37,13 @@ public:
 };
 
 struct MachineOptions {
+    // By these QEMU, which may have no right to open it, reads a file of ours, or has what is open. They give
+    // the name of the file, which throws InputError, and the descriptor's number.
+    std::string hand_on_file(const std::string& path);
+    int hand_on(Descriptor descriptor);
+
     std::vector<std::string> qemu; // arguments beside those that every machine gets
-    std::string directory;         // where QEMU runs; empty: this one
+    std::vector<Descriptor> handed_on;
     std::string type = "pc";
     std::string processor = "max";
     // Where runs are compared, without rep string instructions whose every iteration counts as an

@@ -28,20 +28,30 @@ constexpr const char* processor = "EPYC,-rdseed,-sha-ni,-fxsr-opt,-misalignsse,-
 // Once the guest has ended, or should have: the previrt in the machine judges, and its limits are shorter.
 constexpr std::chrono::seconds reports_within{60};
 
-MachineOptions machine_for(const RunOptions& options, const std::string& directory, const NestedHost& host,
+// Behind the console. `number` tells it from others. QEMU opens a pipe of ours only out of a set of
+// descriptors, and would truncate what it does not append to.
+void add_channel(MachineOptions& machine, SerialChannel& channel, const std::string& number) {
+    const int descriptor = machine.hand_on(channel.take_machine_end());
+    const std::string name = "channel" + number;
+    machine.qemu.insert(machine.qemu.end(),
+                        {"-add-fd", "fd=" + std::to_string(descriptor) + ",set=" + number, "-chardev",
+                         "file,append=on,id=" + name + ",path=/dev/fdset/" + number, "-serial",
+                         "chardev:" + name});
+    machine.channels.push_back(&channel);
+}
+
+MachineOptions machine_for(const RunOptions& options, const NestedHost& host, const std::string& initramfs,
                            std::uint64_t initramfs_bytes) {
     MachineOptions machine;
-    machine.directory = directory;
     machine.type = "q35";
     machine.processor = processor;
     machine.deterministic_processor = processor;
     machine.memory = nested_host_memory(initramfs_bytes, options.memory);
     machine.ends_within = reports_within;
-    machine.qemu = {
-        "-serial",     "file:report", "-serial",   "file:log", "-kernel",
-        host.kernel(), "-initrd",     "initramfs", "-append",  nested_host_command_line(options.verbose)};
-    const std::vector<std::string> card = bridged_network_arguments(parse_network(options.net));
-    machine.qemu.insert(machine.qemu.end(), card.begin(), card.end());
+    machine.qemu = {"-kernel", machine.hand_on_file(host.kernel()),
+                    "-initrd", machine.hand_on_file(initramfs),
+                    "-append", nested_host_command_line(options.verbose)};
+    add_bridged_card(machine, parse_network(options.net));
     if (options.deterministic) {
         machine.qemu.insert(machine.qemu.end(), {"-seed", "42"});
     }
@@ -94,12 +104,11 @@ RunStatus run_nested_kvm(const RunOptions& options) {
     write_file(initramfs, make_nested_initramfs(host, options, person));
 
     NestedConsole console(options);
-    SerialChannel report(directory.path() + "/report",
-                         [&](std::string_view text) { console.read_report(text); });
-    SerialChannel log(directory.path() + "/log", [&](std::string_view text) { console.read_log(text); });
-    MachineOptions machine =
-        machine_for(options, directory.path(), host, std::filesystem::file_size(initramfs));
-    machine.channels = {&report, &log};
+    SerialChannel report([&](std::string_view text) { console.read_report(text); });
+    SerialChannel log([&](std::string_view text) { console.read_log(text); });
+    MachineOptions machine = machine_for(options, host, initramfs, std::filesystem::file_size(initramfs));
+    add_channel(machine, report, "1");
+    add_channel(machine, log, "2");
     RunOptions outer = options;
     if (options.timeout > 0) {
         outer.timeout += std::chrono::duration<double>(NestedConsole::begins_within + reports_within).count();
@@ -111,8 +120,7 @@ RunStatus run_nested_kvm(const RunOptions& options) {
 PlaceFinding probe_nested_kvm() {
     const std::string qemu = read_qemu_version();
     return {.found = qemu + "; " + locate_nested_host(),
-            .isolation =
-                std::string(isolation_by_qemu) + "; the guest's kernel keeps itself from its programs"};
+            .isolation = isolation_by_qemu() + "; the guest's kernel keeps itself from its programs"};
 }
 
 } // namespace previrt

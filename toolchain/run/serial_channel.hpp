@@ -4,29 +4,30 @@
 #include "toolchain/host/program.hpp"
 
 #include <functional>
-#include <string>
 #include <string_view>
+#include <utility>
 
 namespace previrt {
 
-// A further serial line of a machine, on which it only speaks: a FIFO that QEMU writes.
+// A further serial line of a machine, on which it only speaks: a pipe that QEMU writes.
 class SerialChannel {
 public:
     using Reader = std::function<void(std::string_view text)>;
 
-    // Makes the FIFO. Throws InputError.
-    SerialChannel(const std::string& path, Reader reader);
+    // Throws InputError.
+    explicit SerialChannel(Reader reader);
 
-    // To be polled; -1 once the machine has gone.
-    [[nodiscard]] int descriptor() const { return open_ ? fifo_.number() : -1; }
+    // The machine's end, once.
+    [[nodiscard]] Descriptor take_machine_end() { return std::move(pipe_.write); }
+    // To be polled; -1 once nobody has the machine's end.
+    [[nodiscard]] int descriptor() const { return open_ ? pipe_.read.number() : -1; }
     // Hands all that has come to the reader.
     void read();
 
 private:
-    Descriptor fifo_;
+    Pipe pipe_;
     Reader reader_;
     bool open_ = true;
-    bool heard_ = false;
 };
 
 } // namespace previrt

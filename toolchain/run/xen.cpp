@@ -43,16 +43,19 @@ DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& 
                        .vif = vif},
             .files = {{.name = "previrt-xen", .contents = read_file(packed.vmm)},
                       {.name = "guest", .contents = read_file(packed.package)}},
-            .card = {}};
+            .network = {}};
 }
 
 RunStatus run_xen(const RunOptions& options) {
     const TemporaryDirectory directory;
     const PackedGuest packed = pack(options, directory.path());
-    write_xen_hypervisor(directory.path() + "/xen");
+    const std::string xen = directory.path() + "/xen";
+    write_xen_hypervisor(xen);
     XenConsole console(FirstDomain::guest, options.verbose);
-    const MachineEnd end = run_machine(
-        options, xen_machine(directory.path(), packed.domain_memory, 0, "previrt-xen,guest"), &console);
+    const MachineOptions machine =
+        xen_machine({.xen = xen, .kernel = packed.vmm, .command_line = {}, .initrd = packed.package},
+                    packed.domain_memory, 0);
+    const MachineEnd end = run_machine(options, machine, &console);
     return judge_xen(options, console, end);
 }
 
@@ -60,7 +63,7 @@ RunStatus run_xen_domu(const RunOptions& options) {
     const NetworkChoice network = parse_network(options.net);
     XenConsole console(FirstDomain::dom0, options.verbose);
     DomainBesideDom0 beside = pack_beside_dom0(options, xen_vif(network));
-    beside.card = bridged_network_arguments(network);
+    beside.network = network;
     const MachineEnd end = run_beside_dom0(options, beside, console);
     return judge_xen(options, console, end);
 }
@@ -68,7 +71,7 @@ RunStatus run_xen_domu(const RunOptions& options) {
 PlaceFinding probe_xen() {
     const std::string qemu = read_qemu_version();
     return {.found = qemu + "; " + locate_xen_hypervisor(),
-            .isolation = std::string(isolation_by_qemu) + "; Xen keeps the guest's kernel from its programs"};
+            .isolation = isolation_by_qemu() + "; Xen keeps the guest's kernel from its programs"};
 }
 
 PlaceFinding probe_xen_domu() {

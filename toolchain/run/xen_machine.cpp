@@ -65,15 +65,19 @@ RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
 
 } // namespace
 
-MachineOptions xen_machine(const std::string& directory, std::uint64_t first_domain, std::uint64_t others,
-                           const std::string& modules) {
+MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others) {
     MachineOptions machine;
-    machine.directory = directory; // so that the modules' names hold no comma and no space
     machine.processor = "max,-smap";
     machine.memory = first_domain + others + memory_for_xen(first_domain + others);
     machine.keys_at_once = keys_at_once;
     machine.keys_every = keys_every;
-    machine.qemu = {"-kernel", "xen", "-append", xen_command_line(first_domain), "-initrd", modules};
+    // QEMU's list of modules: an argument is behind a space, the next behind a comma.
+    const std::string kernel = machine.hand_on_file(files.kernel);
+    const std::string modules = kernel + (files.command_line.empty() ? "" : " " + files.command_line) + "," +
+                                machine.hand_on_file(files.initrd);
+    machine.qemu = {"-kernel", machine.hand_on_file(files.xen),
+                    "-append", xen_command_line(first_domain),
+                    "-initrd", modules};
     return machine;
 }
 

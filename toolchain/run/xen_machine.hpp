@@ -10,11 +10,17 @@
 
 namespace previrt {
 
+// The files of a machine under Xen, and what the first domain's kernel is told.
+struct XenMachineFiles {
+    std::string xen;
+    std::string kernel;
+    std::string command_line;
+    std::string initrd;
+};
+
 // A PC on which Xen gives its first domain `first_domain` bytes of memory and leaves as much as `others` to
-// further ones. `modules` are the first domain's kernel, its arguments behind a space, and its initrd behind
-// a comma, in `directory`; the hypervisor is in its file `xen`.
-MachineOptions xen_machine(const std::string& directory, std::uint64_t first_domain, std::uint64_t others,
-                           const std::string& modules);
+// further ones. Throws InputError.
+MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others);
 
 // Says what there is to say, writes the counters that were asked for, and gives the status.
 RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end);

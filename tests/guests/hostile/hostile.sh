@@ -9,6 +9,7 @@ backend=$1 guest=$2 previrt=$3 statuses=$4 pattern=$5 mutation=${6-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -n "$mutation" ]; then
+    chmod 711 "$work" # QEMU is no user of ours
     mkdir "$work/bin"
     cp "$(dirname "$0")/mutate_package.py" "$work/bin/qemu-system-x86_64"
     export PATH=$work/bin:$PATH HOSTILE_MUTATION=$mutation

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stands in for qemu-system-x86_64 on the PATH of hostile.sh: damages the package that `previrt run` has made,
-as `previrt pack` never would and $HOSTILE_MUTATION says; then starts the real QEMU."""
+"""Stands in for qemu-system-x86_64 on the PATH of hostile.sh: damages the package that `previrt run` has made, in a copy
+under the descriptor's number, as `previrt pack` never would and $HOSTILE_MUTATION says; then starts the real QEMU."""
 import os
 import random
 import struct
@@ -96,20 +96,31 @@ MUTATIONS = {
 }
 
 
+def package_of(arguments):
+    """The number of its descriptor; none where only the version is asked for."""
+    if "-initrd" not in arguments:
+        return None
+    _, package = arguments[arguments.index("-initrd") + 1].split(",")
+    return int(package.removeprefix("/proc/self/fd/"))
+
+
 def main():
     own = os.path.dirname(os.path.abspath(sys.argv[0]))
     os.environ["PATH"] = os.pathsep.join(
         place for place in os.environ["PATH"].split(os.pathsep) if os.path.abspath(place) != own)
-    if os.path.exists("guest"):
-        with open("guest", "rb") as file:
+    descriptor = package_of(sys.argv)
+    if descriptor is not None:
+        with open(descriptor, "rb", closefd=False) as file:
             package = Package(file.read())
         mutation = os.environ["HOSTILE_MUTATION"]
         if mutation.startswith("flips_"):
             package.flip_at_random(int(mutation.removeprefix("flips_")))
         else:
             MUTATIONS[mutation](package)
-        with open("guest", "wb") as file:
+        with open(os.memfd_create("damaged"), "wb") as file:
             file.write(package.contents)
+            file.flush()
+            os.dup2(file.fileno(), descriptor)
     os.execvp("qemu-system-x86_64", ["qemu-system-x86_64"] + sys.argv[1:])
 
 

@@ -3,6 +3,7 @@
 
 #include "toolchain/image/input_error.hpp"
 
+#include <fstream>
 #include <gtest/gtest.h>
 
 namespace previrt {
@@ -11,25 +12,38 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+bool refuses(const NetworkChoice& choice) {
+    try {
+        check_bridged_network(choice, "xen-domu");
+        return false;
+    } catch (const InputError&) {
+        return true;
+    }
+}
+
+Words card_of(const char* net) {
+    MachineOptions machine;
+    add_bridged_card(machine, parse_network(net));
+    return machine.qemu;
+}
+
 TEST(BridgedNetwork, OfAUserForwardsPortsToTheGuest) {
-    const NetworkChoice choice = parse_network("user,tcp=8080:80,udp=0.0.0.0:53:5353,mac=52:54:00:ab:cd:ef");
-    EXPECT_EQ(bridged_network_arguments(choice),
-              (Words{"-netdev",
-                     "user,id=network,ipv6=off,hostfwd=tcp:127.0.0.1:8080-10.0.2.15:80,"
-                     "hostfwd=udp:0.0.0.0:53-10.0.2.15:5353",
-                     "-device", "e1000,netdev=network,romfile=,mac=5a:54:00:ab:cd:ef"}));
+    const char* const net = "user,tcp=8080:80,udp=0.0.0.0:53:5353,mac=52:54:00:ab:cd:ef";
+    const NetworkChoice choice = parse_network(net);
+    EXPECT_EQ(card_of(net), (Words{"-netdev",
+                                   "user,id=network,ipv6=off,hostfwd=tcp:127.0.0.1:8080-10.0.2.15:80,"
+                                   "hostfwd=udp:0.0.0.0:53-10.0.2.15:5353",
+                                   "-device", "e1000,netdev=network,romfile=,mac=5a:54:00:ab:cd:ef"}));
     EXPECT_EQ(xen_vif(choice), "mac=52:54:00:ab:cd:ef,script=vif-guest");
     EXPECT_EQ(net_in_bridge(choice), "tap=guest,mac=52:54:00:ab:cd:ef");
 }
 
-TEST(BridgedNetwork, OfATapIsTheTap) {
-    const Words words = bridged_network_arguments(parse_network("tap=tap7"));
-    ASSERT_EQ(words.size(), 4U);
-    EXPECT_EQ(words[1], "tap,id=network,ifname=tap7,script=no,downscript=no");
+TEST(BridgedNetwork, OfATapThatCannotBeOpenedIsRefused) {
+    EXPECT_THROW(card_of("tap=no/name"), InputError);
 }
 
 TEST(BridgedNetwork, OfNoneIsNone) {
-    EXPECT_TRUE(bridged_network_arguments(parse_network("none")).empty());
+    EXPECT_TRUE(card_of("none").empty());
     EXPECT_EQ(xen_vif(parse_network("none")), "");
     EXPECT_EQ(net_in_bridge(parse_network("none")), "none");
 }
@@ -38,6 +52,15 @@ TEST(BridgedNetwork, HasNeitherSwitchNorLargeFrames) {
     EXPECT_THROW(check_bridged_network(parse_network("switch=socket"), "xen-domu"), InputError);
     EXPECT_THROW(check_bridged_network(parse_network("user,mtu=9000"), "xen-domu"), InputError);
     EXPECT_NO_THROW(check_bridged_network(parse_network("user,host-loopback,mtu=1500"), "xen-domu"));
+}
+
+// QEMU is never root.
+TEST(BridgedNetwork, HasNoneOfRootsPorts) {
+    unsigned first_common = 0;
+    std::ifstream("/proc/sys/net/ipv4/ip_unprivileged_port_start") >> first_common;
+    const NetworkChoice first = parse_network("user,host-loopback,tcp=1:22");
+    EXPECT_EQ(first_common > 1, refuses(first)); // a container's first may be 0
+    EXPECT_NO_THROW(check_bridged_network(parse_network("user,host-loopback,tcp=65000:22"), "xen-domu"));
 }
 
 // It has no user network that leaves this machine's loopback out.
