@@ -22,7 +22,7 @@ struct MemoryAccesses {
     unsigned count;
 
     [[nodiscard]] std::span<const MemoryAccess> all() const& { return {found, count}; }
-    std::span<const MemoryAccess> all() const&& = delete; // it would outlive what it points to
+    [[nodiscard]] std::span<const MemoryAccess> all() const&& = delete; // it would outlive what it points to
 };
 
 // Of an instruction of 64-bit code that has been executed: its bytes, the registers before it, and RIP behind
