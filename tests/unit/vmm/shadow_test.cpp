@@ -162,7 +162,7 @@ TEST(Shadow, AFreedRootLeadsNowhere) {
         load_shadow_root();
     };
     // Roots: 1 is freed, 2 is the kernel's, 3 is in force.
-    for (const std::uint64_t root : {1, 2, 3}) {
+    for (const std::uint64_t root : {1U, 2U, 3U}) {
         load(root);
     }
     entry(1, 0) = (2 * RandomGuest::ram_bytes) | preset;
