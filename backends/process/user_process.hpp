@@ -27,7 +27,10 @@ extern const std::uint8_t user_stub_end[];
 
 // Where user processes have it.
 inline std::uint64_t stub_place(const std::uint8_t* place) {
-    return user_stub_address + static_cast<std::uint64_t>(place - user_stub);
+    auto offset = static_cast<std::uint64_t>(place - user_stub);
+    // clang adds the address to the symbol instead, and the sum exceeds a relocation of 32 bits.
+    asm("" : "+r"(offset));
+    return user_stub_address + offset;
 }
 
 constexpr std::uint64_t clone_beside_us = 0x8011; // CLONE_PARENT | SIGCHLD
