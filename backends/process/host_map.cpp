@@ -318,6 +318,14 @@ void map_copy(std::uint64_t address, std::uint64_t page) {
     map_range(address, page_size, (page - arena_address) | page_present);
 }
 
+void map_for_reading(std::uint64_t address, std::uint64_t frame) {
+    if (isolates()) {
+        note_user_mapping(number_of(current_host()), address, page_size, may_read, frame << page_shift);
+        return;
+    }
+    map_range(address, page_size, (frame << page_shift) | page_present | page_no_execute);
+}
+
 namespace {
 
 bool is_allowed(const Leaf& leaf, HostAccess access) {
@@ -330,13 +338,18 @@ bool is_allowed(const Leaf& leaf, HostAccess access) {
 }
 
 // User mode may execute it, or write to what has a copy that is executed.
-void follow_users_mapping(TableNumber root, const Leaf& leaf, const Run& run, std::uint64_t address) {
+void follow_users_mapping(TableNumber root, const Leaf& leaf, const Run& run, std::uint64_t address,
+                          HostAccess access) {
     const std::uint64_t first = *(leaf.place - run.before);
     const std::uint64_t start = start_of(run, address);
     const std::uint64_t bytes = std::uint64_t{run.before + 1 + run.behind} << page_shift;
     const bool is_writable = (leaf.effective(first) & page_writable) != 0;
     if (start < user_end && (is_writable || (leaf.effective(first) & page_no_execute) == 0)) {
-        follow_mapping(root, start, bytes, machine_frame_in(first), is_writable);
+        follow_mapping(root, {.address = start,
+                              .bytes = bytes,
+                              .frame = machine_frame_in(first),
+                              .is_writable = is_writable,
+                              .is_executed = access.fetch});
     }
 }
 
@@ -367,7 +380,7 @@ Filled fill_user(TableNumber root, std::uint64_t address, HostAccess access) {
     const std::uint64_t first = *(leaf.place - run.before);
     note_user_mapping(number_of(current_host()), start, bytes, protection_of(leaf.effective(first)),
                       machine_frame_in(first) << page_shift);
-    follow_users_mapping(root, leaf, run, address);
+    follow_users_mapping(root, leaf, run, address, access);
     return Filled::done;
 }
 
@@ -396,7 +409,7 @@ Filled fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
     }
     // With --isolate nothing is executed here, but written.
     if (!isolates() || (leaf.effective(*(leaf.place - run.before)) & page_writable) != 0) {
-        follow_users_mapping(root, leaf, run, address);
+        follow_users_mapping(root, leaf, run, address, access);
     }
     return Filled::done;
 }

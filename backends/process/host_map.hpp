@@ -34,6 +34,8 @@ std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);
 void let_write(std::uint64_t frame, bool let);
 // Has one page of the VMM's memory executed there.
 void map_copy(std::uint64_t address, std::uint64_t page);
+// A page of the guest's that is only read: the first execution faults.
+void map_for_reading(std::uint64_t address, std::uint64_t frame);
 
 // Changes an entry of these tables.
 void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);

@@ -273,17 +273,18 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     use_copy(*copy, root, address & ~(page_size - 1));
 }
 
-void follow_mapping(backend::TableNumber root, std::uint64_t address, std::uint64_t bytes,
-                    std::uint64_t frame, bool writable) {
+void follow_mapping(backend::TableNumber root, const UserMapping& mapping) {
     for (Copy& copy : std::span(copies, copy_count)) {
-        const std::uint64_t offset = (copy.frame - frame) << page_shift;
-        if (copy.frame == nowhere || copy.frame < frame || offset >= bytes) {
+        const std::uint64_t offset = (copy.frame - mapping.frame) << page_shift;
+        if (copy.frame == nowhere || copy.frame < mapping.frame || offset >= mapping.bytes) {
             continue;
         }
-        if (writable || !is_current(copy)) {
+        if (mapping.is_writable || !is_current(copy)) {
             drop(copy);
+        } else if (mapping.is_executed) {
+            use_copy(copy, root, mapping.address + offset);
         } else {
-            use_copy(copy, root, address + offset);
+            map_for_reading(mapping.address + offset, copy.frame);
         }
     }
 }

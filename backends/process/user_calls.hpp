@@ -17,6 +17,9 @@
 // there: it enters the VMM as `syscall` would the kernel, and has the comparison. Wherever execution is, the
 // guest sees the address of its own instruction. Whoever jumps behind the site meets `e5`, which faults, and
 // goes on in the stub.
+//
+// A process has the guest's own page until it executes that, or a neighbour that the host maps with it. A
+// program that translates others' code only reads theirs, and must not find the jump.
 namespace previrt::process {
 
 void start_user_calls();
@@ -26,9 +29,15 @@ void start_user_calls_of(unsigned host);
 // A system call came by the host, from the instruction before `next`.
 void note_user_call(backend::TableNumber root, std::uint64_t next);
 
-// Of a range that was mapped for execution or for writing, from this frame of the file on.
-void follow_mapping(backend::TableNumber root, std::uint64_t address, std::uint64_t bytes,
-                    std::uint64_t frame, bool writable);
+// A range that was mapped for execution or for writing, from this frame of the file on.
+struct UserMapping {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t frame;
+    bool is_writable;
+    bool is_executed; // now; otherwise it may be, later
+};
+void follow_mapping(backend::TableNumber root, const UserMapping& mapping);
 // Of a range that the current process has no more, or the user process of this host process.
 void forget_user_calls(std::uint64_t address, std::uint64_t bytes);
 void forget_user_calls(unsigned host, std::uint64_t address, std::uint64_t bytes);

@@ -18,6 +18,7 @@ void shared_memory(void);
 void clocks(void);
 void timers(void);
 void files(void);
+void code_as_data(void);
 void single_steps(void);
 void modes(void);
 void watchpoints(void);

@@ -19,6 +19,7 @@ static const struct facility {
 	{ "clocks", clocks },
 	{ "timers", timers },
 	{ "files", files },
+	{ "code as data", code_as_data },
 	{ "single steps", single_steps },
 	{ "modes", modes },
 	{ "watchpoints", watchpoints },
