@@ -107,6 +107,8 @@ void HostConsole::await_reader(MachineEnd& end, int signals, std::optional<Clock
     const bool by_itself = !end.timed_out && end.ended_by.empty();
     if (!by_itself) {
         deadline = Clock::now() + read_within;
+    } else if (deadline) {
+        deadline = std::max(*deadline, Clock::now() + read_within);
     }
     output_->end();
     while (!output_->is_over()) {

@@ -79,7 +79,7 @@ public:
             }
             end_.status = wait_for_program(process_);
             relay_rest();
-            console_.deliver(end_, signals_.number(), deadline());
+            console_.deliver(end_, signals_.number(), guest_deadline());
         }
         while (control_.read()) { // why it ended may be queued behind a long answer
         }
@@ -199,18 +199,26 @@ private:
         return !watch_.panic().empty() || (filter_ != nullptr && filter_->ending());
     }
 
-    [[nodiscard]] std::optional<Clock::time_point> deadline() const {
+    [[nodiscard]] std::optional<Clock::time_point> guest_deadline() const {
         if (options_.timeout <= 0) {
             return {};
         }
-        return begin_ + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(options_.timeout));
+        const auto begin = is_beside_guest() ? guest_there_at_.value_or(begin_) : begin_;
+        return begin + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(options_.timeout));
+    }
+
+    [[nodiscard]] bool is_beside_guest() const { return machine_.beside_guest.count() != 0; }
+
+    // Seconds that the machine has left.
+    [[nodiscard]] double seconds_left(Clock::time_point now) const {
+        return options_.timeout + seconds(machine_.beside_guest) - seconds(now - begin_);
     }
 
     [[nodiscard]] int milliseconds_to_wait() const {
         double wait = -1; // for ever
         const auto at_most = [&](double seconds) { wait = wait < 0 ? seconds : std::min(wait, seconds); };
         if (options_.timeout > 0) {
-            at_most(std::max(options_.timeout - seconds(Clock::now() - begin_), 0.0) + 0.001);
+            at_most(std::max(seconds_left(Clock::now()), 0.0) + 0.001);
         }
         if (watch_.said_goodbye() || !control_.shutdown_reason().empty() || ending() ||
             (console_.may_type() && !prompt_wait_.is_over()) || filter_ != nullptr) {
@@ -227,7 +235,7 @@ private:
 
     void look_at_clock() {
         const auto now = Clock::now();
-        if (options_.timeout > 0 && seconds(now - begin_) >= options_.timeout) {
+        if (options_.timeout > 0 && seconds_left(now) <= 0) {
             end_.timed_out = true;
             stop_ = true;
         }
@@ -236,6 +244,9 @@ private:
                 show(filter_->release());
             }
             stop_ = stop_ || filter_->over();
+            if (filter_->guest_is_there()) {
+                guest_there_at_ = guest_there_at_.value_or(now);
+            }
         }
         if (ending()) {
             ending_since_ = ending_since_.value_or(now);
@@ -306,7 +317,8 @@ private:
     Descriptor signals_;
     ConsoleWatch watch_;
     Clock::time_point begin_;
-    std::optional<Clock::time_point> guest_since_;
+    std::optional<Clock::time_point> guest_there_at_;
+    std::optional<Clock::time_point> guest_since_; // and may be typed to
     std::optional<Clock::time_point> goodbye_at_;
     Clock::time_point asked_at_; // whether it is halted
     std::optional<Clock::time_point> shut_down_at_;

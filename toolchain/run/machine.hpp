@@ -53,6 +53,8 @@ struct MachineOptions {
     std::size_t keys_at_once = 256; // to the serial line
     std::chrono::milliseconds keys_every{0};
     std::chrono::milliseconds ends_within{3000}; // once it was said to end
+    // Where a monitor in the machine holds the guest to its time: the machine may take so much longer.
+    std::chrono::milliseconds beside_guest{0};
     std::vector<SerialChannel*> channels;        // that are read meanwhile
 };
 

@@ -74,7 +74,10 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
         if (!report.counters().empty()) {
             write_text(options.stats, report.counters());
         }
-        return status_of(*status);
+        // What the guest printed last may have found no reader here.
+        const std::optional<RunStatus> decided =
+            *status == guest_ended ? judge_guest(options, end) : std::nullopt;
+        return decided ? *decided : status_of(*status);
     }
     if (const std::optional<RunStatus> decided = judge_guest(options, end)) {
         return *decided;
@@ -109,11 +112,8 @@ RunStatus run_nested_kvm(const RunOptions& options) {
     MachineOptions machine = machine_for(options, host, initramfs, std::filesystem::file_size(initramfs));
     add_channel(machine, report, "1");
     add_channel(machine, log, "2");
-    RunOptions outer = options;
-    if (options.timeout > 0) {
-        outer.timeout += std::chrono::duration<double>(NestedConsole::begins_within + reports_within).count();
-    }
-    const MachineEnd end = run_machine(outer, machine, &console);
+    machine.beside_guest = NestedConsole::begins_within + reports_within;
+    const MachineEnd end = run_machine(options, machine, &console);
     return judge(options, console, end);
 }
 
