@@ -2,12 +2,12 @@
 #include "bench/kvm_exits.hpp"
 
 #include "bench/operations.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/kvm_host.hpp"
-#include "toolchain/run/kvm_mode.hpp"
-#include "toolchain/run/temporary_directory.hpp"
-#include "toolchain/userland/initrd.hpp"
+#include "guest/userland/initrd.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/temporary_directory.hpp"
+#include "monitor/kvm/host.hpp"
+#include "monitor/kvm/mode.hpp"
 
 #include <cstdio>
 #include <iostream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/image/input_error.hpp"
+#include "host/input_error.hpp"
 
 #include <cstdio>
 #include <iostream>

@@ -2,7 +2,7 @@
 #include "bench/linux_padding.hpp"
 
 #include "bench/operations.hpp"
-#include "toolchain/image/file.hpp"
+#include "host/file.hpp"
 
 #include <cstdio>
 #include <iostream>

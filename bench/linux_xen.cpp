@@ -3,11 +3,11 @@
 
 #include "bench/event_counts.hpp"
 #include "bench/operations.hpp"
-#include "bench/xenolinux.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/dom0.hpp"
-#include "toolchain/run/temporary_directory.hpp"
+#include "bench/peers/xenolinux.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/temporary_directory.hpp"
+#include "monitor/xen/dom0.hpp"
 
 #include <cmath>
 #include <cstdio>

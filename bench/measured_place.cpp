@@ -2,7 +2,7 @@
 #include "bench/measured_place.hpp"
 
 #include "bench/timed_program.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/input_error.hpp"
 
 #include <algorithm>
 #include <cmath>

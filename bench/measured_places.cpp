@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/measured_places.hpp"
 
-#include "bench/gvisor.hpp"
-#include "bench/user_mode_linux.hpp"
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/userland/initrd.hpp"
+#include "bench/peers/gvisor.hpp"
+#include "bench/peers/user_mode_linux.hpp"
+#include "guest/userland/initrd.hpp"
+#include "host/input_error.hpp"
+#include "host/tree.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -73,8 +73,8 @@ std::string command_line(const std::vector<std::string>& words) {
 
 Program previrt_run(const std::string& kernel, const std::string& initrd,
                     const std::vector<std::string>& options, const Settings& settings) {
-    Program program{.arguments = {this_program(), "run", kernel, "--initrd", initrd, "--append",
-                                  command_line(words_for(settings))},
+    Program program{.arguments = {program_beside_this("previrt"), "run", kernel, "--initrd", initrd,
+                                  "--append", command_line(words_for(settings))},
                     .directory = {},
                     .environment = {}};
     program.arguments.insert(program.arguments.end(), options.begin(), options.end());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/operations.hpp"
 
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "guest/userland/initrd.hpp"
+#include "host/input_error.hpp"
+#include "host/tree.hpp"
 #include "toolchain/linux/build_linux.hpp"
-#include "toolchain/userland/initrd.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* command_line = "quiet nokaslr norandmaps randomize_kstack_offset=off mitigations=off";
 constexpr double seconds_at_most = 900;
-constexpr const char* all_went_well = "run-me: status 0"; // of toolchain/userland/init
+constexpr const char* all_went_well = "run-me: status 0"; // of guest/userland/init
 
 Measurement read_measurement(const std::string& console) {
     Measurement measurement;

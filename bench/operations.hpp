@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/bench_options.hpp"
-#include "toolchain/run/run.hpp"
+#include "monitor/run.hpp"
 
 #include <functional>
 #include <string>

@@ -7,9 +7,9 @@
 #include "bench/operations.hpp"
 #include "bench/spread.hpp"
 #include "bench/time_table.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/temporary_directory.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/temporary_directory.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "toolchain/host/program.hpp"
+#include "host/program.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/ethernet/unfinished.hpp"
+#include "ethernet/unfinished.hpp"
 
 #include <array>
 #include <cstddef>

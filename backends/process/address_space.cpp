@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // No processor reads the shadow tables: host_map.cpp does, as one would.
+#include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/host_map.hpp"
-#include "backends/process/hosts.hpp"
-#include "backends/process/user_calls.hpp"
-#include "backends/process/user_process.hpp"
+#include "backends/process/user_mode/calls.hpp"
+#include "backends/process/user_mode/process.hpp"
 #include "inplace-vmm/backend.hpp"
 
 namespace previrt::backend {

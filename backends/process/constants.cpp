@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where a kernel that was linked for the upper half of the address space has its parts here.
-#include "backends/native/layout_constants.hpp"
-#include "backends/process/layout.hpp"
+#include "backends/common/ring3/layout_constants.hpp"
+#include "backends/process/contract/layout.hpp"
 #include "previrt/layout_constants.hpp"
 
 namespace previrt {

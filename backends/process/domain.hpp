@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "backends/process/handover.hpp"
-#include "backends/process/layout.hpp"
+#include "backends/process/contract/handover.hpp"
+#include "backends/process/contract/layout.hpp"
 
 #include <cstdint>
 #include <span>

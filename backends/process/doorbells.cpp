@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "backends/monitored/doorbells.hpp"
+#include "backends/common/monitor_link/doorbells.hpp"
 
 #include "backends/process/domain.hpp"
 #include "backends/process/system_call.hpp"

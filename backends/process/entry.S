@@ -6,9 +6,9 @@
 // .guest_text acts for the guest, and a signal there has come to the guest.
 //
 // Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
-#include "backends/native/registers.h"
+#include "backends/common/ring3/registers.h"
 #include "backends/process/frame_offsets.h"
-#include "backends/process/user_state_offsets.h"
+#include "backends/process/contract/user_state_offsets.h"
 
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
@@ -22,9 +22,9 @@
 general_site_call:
 	jmp *general_site
 
-#include "backends/native/site_calls.h"
-#include "backends/native/state_instructions.h"
-#include "backends/native/site_ways.h"
+#include "backends/common/ring3/site_calls.h"
+#include "backends/common/ring3/state_instructions.h"
+#include "backends/common/ring3/site_ways.h"
 
 	.text
 
@@ -152,7 +152,7 @@ general_system_call_entry:
 3:
 	.endm
 
-#include "backends/native/system_calls.h"
+#include "backends/common/ring3/system_calls.h"
 
 // ---- back to the guest
 

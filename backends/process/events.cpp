@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Each host process has a timer, and that of the current one is set. One word tells of all that came.
-#include "backends/monitored/clock.hpp"
+#include "backends/common/monitor_link/clock.hpp"
+#include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
-#include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/process/host_map.hpp"
 
+#include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
-#include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
-#include "backends/process/user_calls.hpp"
-#include "backends/process/user_map.hpp"
-#include "backends/process/user_process.hpp"
-#include "frontends/x86/page_entry.hpp"
+#include "backends/process/user_mode/calls.hpp"
+#include "backends/process/user_mode/map.hpp"
+#include "backends/process/user_mode/process.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 

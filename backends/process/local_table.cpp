@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/process/local_table.hpp"
 
+#include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
-#include "backends/process/hosts.hpp"
 #include "backends/process/system_call.hpp"
-#include "backends/process/user_process.hpp"
-#include "frontends/x86/descriptors.hpp"
+#include "backends/process/user_mode/process.hpp"
+#include "frontends/x86/processor/descriptors.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // The host keeps the global descriptor table: a guest's code and data are those of any 64-bit process.
 #include "backends/process/segments.hpp"
 
-#include "backends/native/segment_bases.hpp"
+#include "backends/common/ring3/segment_bases.hpp"
 #include "backends/process/local_table.hpp"
-#include "frontends/x86/segment_registers.hpp"
+#include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What entry.S calls, and what Xen is told of it.
-#include "frontends/x86/entries.hpp"
+#include "frontends/x86/processor/entries.hpp"
 
-#include "backends/native/quick_system_calls.hpp"
-#include "backends/native/site_entries.hpp"
-#include "backends/native/state_instructions.hpp"
+#include "backends/common/ring3/quick_system_calls.hpp"
+#include "backends/common/ring3/site_entries.hpp"
+#include "backends/common/ring3/state_instructions.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
 #include "backends/xen/table_updates.hpp"
-#include "frontends/x86/exceptions.hpp"
-#include "frontends/x86/flags.hpp"
-#include "frontends/x86/guest_memory.hpp"
+#include "frontends/x86/paging/guest_memory.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
+#include "frontends/x86/processor/flags.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"

@@ -7,12 +7,12 @@
 //
 // Linux first runs at physical addresses, and then reaches the entries at an alias. Code up to the first absolute
 // jump works at any address.
-#include "backends/native/registers.h"
+#include "backends/common/ring3/registers.h"
 
 #define PENDING shared_info
 #define INTERRUPTS_DISABLED shared_info + 1
 
-#include "backends/native/mode_changes.h"
+#include "backends/common/ring3/mode_changes.h"
 
 	// Calls by the address that was linked, and leaves from there.
 	.macro enter handler
@@ -87,8 +87,8 @@ site_jump_masked:
 	save_flags_on_own_stack
 	enter site_jump_entered
 
-#include "backends/native/site_calls.h"
-#include "backends/native/state_instructions.h"
+#include "backends/common/ring3/site_calls.h"
+#include "backends/common/ring3/state_instructions.h"
 
 // ---- from Xen: rcx r11 [error code] rip cs rflags rsp ss, on the guest kernel's stack or, from user mode, on ours
 

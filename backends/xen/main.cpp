@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
-#include "frontends/x86/entries.hpp"
-#include "frontends/x86/guest_start.hpp"
-#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/linux_boot/guest_start.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/entries.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/print.hpp"

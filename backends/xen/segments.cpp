@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
-#include "frontends/x86/segment_registers.hpp"
+#include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/xen/netif.hpp"
-#include "devices/ethernet/unfinished.hpp"
+#include "ethernet/unfinished.hpp"
 
 #include <cstdint>
 #include <span>

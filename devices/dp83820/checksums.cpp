@@ -2,7 +2,7 @@
 #include "devices/dp83820/checksums.hpp"
 
 #include "devices/dp83820/descriptor.hpp"
-#include "devices/ethernet/ipv4_packet.hpp"
+#include "ethernet/ipv4_packet.hpp"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/ethernet/frame.hpp"
-#include "devices/ethernet/unfinished.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/unfinished.hpp"
 
 #include <cstdint>
 #include <span>

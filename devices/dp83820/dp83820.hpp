@@ -11,9 +11,9 @@
 #include "devices/dp83820/receive_filter.hpp"
 #include "devices/dp83820/statistics.hpp"
 #include "devices/dp83820/stored_registers.hpp"
-#include "devices/ethernet/frame.hpp"
-#include "devices/ethernet/unfinished.hpp"
 #include "devices/pci/pci_function.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/unfinished.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/ethernet/frame.hpp"
+#include "ethernet/frame.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "host/input_error.hpp"
 #include "toolchain/audit/audit.hpp"
 #include "toolchain/image/bzimage.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/places.hpp"
 #include "toolchain/image/site_table.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An ELF file and the relocation table behind it, as a bzImage unpacks to: it is moved or it is said why not.
+#include "host/input_error.hpp"
 #include "toolchain/image/bzimage.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/load_segments.hpp"
 #include "toolchain/pack/slid_kernel.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A kernel in every compression: as a payload alone and in a whole bzImage.
+#include "host/file.hpp"
 #include "tests/fuzz/seeds.hpp"
 #include "tests/unit/compress.hpp"
 #include "tests/unit/make_bzimage.hpp"
-#include "toolchain/image/file.hpp"
 
 namespace previrt {
 

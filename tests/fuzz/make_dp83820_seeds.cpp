@@ -2,9 +2,9 @@
 // The first inputs of fuzz_dp83820: a card that is set up, sends and receives, in each format of descriptors.
 #include "devices/dp83820/descriptor.hpp"
 #include "devices/dp83820/registers.hpp"
+#include "host/file.hpp"
 #include "tests/fuzz/dp83820_step.hpp"
 #include "tests/fuzz/seeds.hpp"
-#include "toolchain/image/file.hpp"
 
 #include <cstring>
 #include <string>

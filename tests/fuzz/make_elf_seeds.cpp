@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the seeds of fuzz_elf to the directory given: small valid files with records, code and relocations.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "tests/fuzz/seeds.hpp"
 #include "tests/unit/make_elf.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <string>
 #include <vector>

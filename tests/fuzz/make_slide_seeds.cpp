@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The first inputs of fuzz_slide: a kernel that can be moved, with each list of fields.
+#include "host/file.hpp"
 #include "tests/fuzz/seeds.hpp"
 #include "tests/unit/make_linux.hpp"
-#include "toolchain/image/file.hpp"
 
 namespace previrt {
 

@@ -2,7 +2,7 @@
 # Shared by the tests of this directory. `work` is a directory of the test's own, removed at its end.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-userland=$here/../../toolchain/userland
+userland=$here/../../guest/userland
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

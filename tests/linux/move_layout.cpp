@@ -2,10 +2,10 @@
 // move-layout VMLINUX: what the in-place VMM of a process does to layout constants, done to a linked kernel
 // in place. All that has an address of its own but the image and its modules moves to the lower half. If a
 // constant were unrecorded, or if Linux took the sign of an address for its side, the kernel would not boot.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "inplace-vmm/record_check.hpp"
 #include "previrt/layout_constants.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/site_table.hpp"
 

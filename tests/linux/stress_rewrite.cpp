@@ -3,9 +3,9 @@
 // enough becomes a jump to a copy of its instruction elsewhere, and all that is left of it becomes int3. If a
 // record were wrong, if anything jumped into a site's padding, or if a fault were looked up at the wrong
 // address, the kernel would not boot.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "inplace-vmm/record_check.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/llvm/instruction_decoder.hpp"

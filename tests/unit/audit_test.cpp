@@ -6,9 +6,9 @@
 
 #include "previrt/site_record.hpp"
 
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "toolchain/audit/audit.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

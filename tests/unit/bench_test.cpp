@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/gvisor.hpp"
-#include "bench/idle_guest.hpp"
+#include "bench/idle/guest.hpp"
+#include "bench/idle/process_table.hpp"
 #include "bench/measured_place.hpp"
+#include "bench/network/processor_meter.hpp"
+#include "bench/peers/gvisor.hpp"
 #include "bench/place_bench.hpp"
-#include "bench/process_table.hpp"
-#include "bench/processor_meter.hpp"
-#include "bench/program_times.hpp"
+#include "bench/programs/times.hpp"
 #include "bench/spread.hpp"
 #include "bench/timed_program.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/temporary_directory.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/temporary_directory.hpp"
 
 #include <algorithm>
 #include <csignal>

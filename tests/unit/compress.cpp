@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/unit/compress.hpp"
 
+#include "host/input_error.hpp"
 #include "tests/unit/make_bzimage.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #define ZLIB_CONST // its input pointers are to const
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whose words are on a console, and what they say of the end.
-#include "toolchain/run/console.hpp"
-#include "toolchain/run/line_sieve.hpp"
-#include "toolchain/run/vmm_console.hpp"
-#include "toolchain/run/xen_console.hpp"
-#include "toolchain/run/xen_log.hpp"
+#include "monitor/console/line_sieve.hpp"
+#include "monitor/console/terminal.hpp"
+#include "monitor/console/vmm_console.hpp"
+#include "monitor/xen/console.hpp"
+#include "monitor/xen/log.hpp"
 
 #include <gtest/gtest.h>
 #include <sstream>

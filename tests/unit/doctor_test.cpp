@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What `previrt doctor` says of a machine, and that `previrt run` says the same.
+#include "cli/doctor.hpp"
+#include "host/cached_directory.hpp"
+#include "host/file.hpp"
+#include "host/program.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/make_elf.hpp"
-#include "toolchain/doctor/doctor.hpp"
-#include "toolchain/host/program.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/run/cached_directory.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What build-linux does around a kernel's own build: sources, patches, configurations.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "tests/unit/command.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/linux/configuration.hpp"
 #include "toolchain/linux/patches.hpp"
 #include "toolchain/linux/source.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "host/input_error.hpp"
 #include "tests/unit/make_elf.hpp"
 #include "toolchain/image/elf_image.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/places.hpp"
 #include "toolchain/image/site_table.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A previrt in a machine: what goes in, and what it and others in there say.
+#include "host/file.hpp"
+#include "host/initramfs.hpp"
+#include "host/input_error.hpp"
+#include "monitor/nested/command.hpp"
+#include "monitor/nested/console.hpp"
+#include "monitor/nested/loaded_libraries.hpp"
+#include "monitor/nested/report.hpp"
+#include "monitor/qemu/serial_channel.hpp"
 #include "tests/unit/command.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/initramfs.hpp"
-#include "toolchain/run/loaded_libraries.hpp"
-#include "toolchain/run/nested_command.hpp"
-#include "toolchain/run/nested_console.hpp"
-#include "toolchain/run/nested_report.hpp"
-#include "toolchain/run/serial_channel.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

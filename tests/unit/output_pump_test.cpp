@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writing to who may not read.
-#include "toolchain/run/output_pump.hpp"
+#include "monitor/console/output_pump.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What may become a guest, and the files that hand it to a VMM.
+#include "host/digest.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/make_bzimage.hpp"
 #include "tests/unit/make_elf.hpp"
-#include "toolchain/host/digest.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
 #include "toolchain/pack/guest_kernel.hpp"
 #include "toolchain/pack/load_segments.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "backends/monitored/packet_ring.hpp"
+#include "backends/common/contract/packet_ring.hpp"
 
 #include <algorithm>
 #include <array>

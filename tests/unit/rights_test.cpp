@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Programs that a guest might take over get less than our rights, and read what they are given all the same.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/program_file.hpp"
 #include "tests/unit/command.hpp"
-#include "toolchain/host/program_file.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

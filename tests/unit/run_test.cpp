@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How guests are started and how their end is told.
+#include "host/cached_directory.hpp"
+#include "host/cpio_archive.hpp"
+#include "host/digest.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/program.hpp"
+#include "monitor/run.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/make_linux.hpp"
-#include "toolchain/host/digest.hpp"
-#include "toolchain/host/program.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/cached_directory.hpp"
-#include "toolchain/run/cpio_archive.hpp"
-#include "toolchain/run/pvh_note.hpp"
-#include "toolchain/run/run.hpp"
+#include "toolchain/image/pvh_note.hpp"
 
 #include <csignal>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A guest's kernel that is moved, and one that is not.
+#include "host/input_error.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/compress.hpp"
 #include "tests/unit/make_bzimage.hpp"
 #include "tests/unit/make_linux.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/guest_kernel.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/slid_kernel.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Kernels that were built, moved: what differs from what Linux makes of itself are REX prefixes alone.
+#include "host/file.hpp"
 #include "tests/unit/compress.hpp"
 #include "tests/unit/linux_in_memory.hpp"
-#include "toolchain/image/file.hpp"
 #include "toolchain/image/relocations.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/pack/guest_kernel.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/assembler/options.hpp"
 
-#include "toolchain/image/input_error.hpp"
+#include "host/input_error.hpp"
 
 #include <algorithm>
 #include <array>

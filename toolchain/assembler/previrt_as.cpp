@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // previrt-as: takes the place of `as` for gcc and clang; pads and records what it assembles.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "toolchain/assembler/options.hpp"
 #include "toolchain/assembler/site_streamer.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <cstdlib>
 #include <iostream>

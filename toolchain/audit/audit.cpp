@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/audit/audit.hpp"
 
+#include "host/input_error.hpp"
 #include "toolchain/audit/code_map.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/llvm/instruction_decoder.hpp"
 

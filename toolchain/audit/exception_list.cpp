@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/audit/exception_list.hpp"
 
+#include "host/input_error.hpp"
 #include "previrt/site_kinds.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <algorithm>
 #include <fnmatch.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/image/decompress.hpp"
 
+#include "host/input_error.hpp"
 #include "toolchain/image/compression/formats.hpp"
 #include "toolchain/image/compression/output.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <algorithm>
 #include <array>

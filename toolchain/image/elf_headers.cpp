@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/image/elf_headers.hpp"
 
-#include "toolchain/image/input_error.hpp"
+#include "host/input_error.hpp"
 
 #include <cstring>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/image/kernel_file.hpp"
 
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/image/relocations.hpp"
 
+#include "host/input_error.hpp"
 #include "toolchain/image/elf_headers.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/image/places.hpp"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/build_linux.hpp"
 
+#include "host/digest.hpp"
+#include "host/directory_lock.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/program.hpp"
+#include "host/tree.hpp"
 #include "toolchain/audit/audit.hpp"
-#include "toolchain/host/digest.hpp"
-#include "toolchain/host/directory_lock.hpp"
-#include "toolchain/host/program.hpp"
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/linux/compiler.hpp"
 #include "toolchain/linux/configuration.hpp"
 #include "toolchain/linux/make_progress.hpp"
@@ -158,7 +158,7 @@ private:
         Program program{
             .arguments = {"make", "-C", tree, "O=" + build_, "-j" + std::to_string(jobs), "LOCALVERSION="},
             .directory = {},
-            .environment = {{"PREVIRT", this_program()},
+            .environment = {{"PREVIRT", program_beside_this("previrt")},
                             {"LC_ALL", "C"},
                             {"KBUILD_BUILD_USER", "previrt"},
                             {"KBUILD_BUILD_HOST", "previrt"},

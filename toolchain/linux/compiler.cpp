@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/compiler.hpp"
 
-#include "toolchain/host/program.hpp"
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/input_error.hpp"
+#include "host/program.hpp"
+#include "host/tree.hpp"
 
 namespace previrt {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/configuration.hpp"
 
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/tree.hpp"
 
 #include <filesystem>
 #include <iostream>

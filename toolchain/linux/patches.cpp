@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/patches.hpp"
 
-#include "toolchain/host/program.hpp"
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/program.hpp"
+#include "host/tree.hpp"
 
 #include <algorithm>
 #include <filesystem>

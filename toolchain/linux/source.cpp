@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/linux/source.hpp"
 
-#include "toolchain/host/directory_lock.hpp"
-#include "toolchain/host/program.hpp"
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/directory_lock.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "host/program.hpp"
+#include "host/tree.hpp"
 
 #include <filesystem>
 #include <iostream>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/guest_kernel.hpp"
 
-#include "toolchain/host/digest.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/digest.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "toolchain/image/places.hpp"
 #include "toolchain/image/site_table.hpp"
 #include "toolchain/pack/load_segments.hpp"

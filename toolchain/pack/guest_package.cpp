@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/guest_package.hpp"
 
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 #include "inplace-vmm/package.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/command_line.hpp"
 #include "toolchain/pack/package_file.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/pack.hpp"
 
-#include "toolchain/host/tree.hpp"
-#include "toolchain/image/file.hpp"
+#include "host/file.hpp"
+#include "host/tree.hpp"
 #include "toolchain/pack/guest_package.hpp"
 #include "toolchain/pack/vmm_image.hpp"
 #include "toolchain/pack/xen_domain.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/pack/vmm_image.hpp"
 
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
 
 #include <filesystem>
 
@@ -18,15 +18,15 @@ struct Image {
 Image image_of(Hypervisor hypervisor) {
     switch (hypervisor) {
     case Hypervisor::xen:
-        return {.name = "Xen", .path = PREVIRT_VMM_XEN};
+        return {.name = "Xen", .path = PREVIRT_VMM_DIRECTORY "/previrt-xen"};
     case Hypervisor::kvm:
-        return {.name = "KVM", .path = PREVIRT_VMM_KVM};
+        return {.name = "KVM", .path = PREVIRT_VMM_DIRECTORY "/previrt-kvm"};
     case Hypervisor::process:
-        return {.name = "a process", .path = PREVIRT_VMM_PROCESS};
+        return {.name = "a process", .path = PREVIRT_VMM_DIRECTORY "/previrt-process"};
     case Hypervisor::kvm_privileged:
         break;
     }
-    return {.name = "KVM's privileged mode", .path = PREVIRT_VMM_KVM_PRIVILEGED};
+    return {.name = "KVM's privileged mode", .path = PREVIRT_VMM_DIRECTORY "/previrt-kvm-privileged"};
 }
 
 } // namespace

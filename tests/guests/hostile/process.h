@@ -8,7 +8,7 @@
 #include "harness/ports.h"
 #include "harness/uart.h"
 
-#define vmm_image UINT64_C(0x78000000) /* backends/process/layout.hpp */
+#define vmm_image UINT64_C(0x78000000) /* backends/process/contract/layout.hpp */
 #define vmm_map UINT64_C(0x7f4000000000)
 #define vmm_private UINT64_C(0x78210000) /* its signals' stack */
 #define guest_ram UINT64_C(0x7f0000000000)
@@ -37,14 +37,14 @@ enum {
 };
 
 enum {
-    host_memory = 3, /* backends/process/layout.hpp */
+    host_memory = 3, /* backends/process/contract/layout.hpp */
     host_event = 4,
     clone_beside_parent = 0x8011,
     map_shared_fixed = 0x11,
     rights_all = 7,
 };
 
-struct handover { /* backends/process/handover.hpp */
+struct handover { /* backends/process/contract/handover.hpp */
     uint64_t guest_memory, vmm_bytes;
     struct {
         uint64_t offset, bytes;
@@ -55,7 +55,7 @@ static inline const struct handover* vmm_handover(void) {
     return (const struct handover*)(vmm_image + 508 * 4096);
 }
 
-struct ring { /* backends/monitored/console_ring.hpp */
+struct ring { /* backends/common/contract/console_ring.hpp */
     uint32_t produced, reserved[15];
     uint32_t consumed, reader_waits, reserved2[14];
     char bytes[4096];

@@ -110,7 +110,7 @@ CASE rings_lie(void) {
 
 CASE event_word_flips(void) {
     find_gadget();
-    uint32_t* const word = *(uint32_t**)(vmm_image + 16); /* backends/process/handover.hpp: ImageHeader */
+    uint32_t* const word = *(uint32_t**)(vmm_image + 16); /* backends/process/contract/handover.hpp: ImageHeader */
     uint64_t state = 88172645463325252;
     enable_interrupts();
     for (unsigned i = 0; i < 1000000; ++i) {

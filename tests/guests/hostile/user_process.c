@@ -10,7 +10,7 @@
 #include "harness/timer.h"
 #include "harness/user.h"
 
-#define user_stub UINT64_C(0x781ff000) /* backends/process/layout.hpp */
+#define user_stub UINT64_C(0x781ff000) /* backends/process/contract/layout.hpp */
 
 extern const char user_load[], user_store[], user_attack[];
 /* RDI: where. It ends with the exit's vector if nothing stopped it. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A VMM's image for the monitor's tests: it lives at CPL 3 like a real one, and does what the first character
 // of its package says.
-#include "backends/kvm/handover.hpp"
-#include "backends/kvm/layout.hpp"
+#include "backends/kvm/deprivileged/contract/handover.hpp"
+#include "backends/kvm/deprivileged/contract/layout.hpp"
 
 #include <cstddef>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which files the monitor takes for a VMM.
+#include "host/input_error.hpp"
+#include "monitor/kvm/image.hpp"
 #include "tests/unit/kvm/make_image.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/kvm_image.hpp"
 
 #include <gtest/gtest.h>
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The memory that a VMM for KVM begins with, its page tables read as a processor reads them.
+#include "host/input_error.hpp"
 #include "tests/unit/kvm/vmm_memory.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <gtest/gtest.h>
 #include <optional>

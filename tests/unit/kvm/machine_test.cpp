@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The monitor on this host's KVM, with a guest of a few lines (guest.cpp); and what it says where there is
 // none.
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "monitor/guest/confinement.hpp"
+#include "monitor/kvm/host.hpp"
+#include "monitor/kvm/interface.hpp"
+#include "monitor/kvm/machine.hpp"
+#include "monitor/kvm/mode.hpp"
+#include "monitor/kvm/report.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/standard_streams.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/confinement.hpp"
-#include "toolchain/run/kvm_host.hpp"
-#include "toolchain/run/kvm_interface.hpp"
-#include "toolchain/run/kvm_machine.hpp"
-#include "toolchain/run/kvm_mode.hpp"
-#include "toolchain/run/kvm_report.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "backends/kvm-privileged/mailbox.hpp"
-#include "backends/kvm/handover.hpp"
-#include "backends/kvm/layout.hpp"
+#include "backends/kvm/deprivileged/contract/handover.hpp"
+#include "backends/kvm/deprivileged/contract/layout.hpp"
+#include "backends/kvm/privileged/contract/mailbox.hpp"
 #include "devices/platform/pc.hpp"
 #include "tests/unit/make_elf.hpp"
 

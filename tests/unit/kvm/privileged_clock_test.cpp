@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Time by counters of any speed: the monitor's and the VMM's must be the same.
 #include "inplace-vmm/processor.hpp"
-#include "toolchain/run/privileged/guest_clock.hpp"
+#include "monitor/kvm/privileged/guest_clock.hpp"
 
 #include <gtest/gtest.h>
 #include <initializer_list>

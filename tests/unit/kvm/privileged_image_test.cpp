@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which files the monitor takes for a VMM in privileged mode.
-#include "backends/kvm-privileged/layout.hpp"
+#include "backends/kvm/privileged/contract/layout.hpp"
+#include "host/input_error.hpp"
+#include "monitor/kvm/image.hpp"
 #include "tests/unit/kvm/make_image.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/kvm_image.hpp"
 
 #include <gtest/gtest.h>
 

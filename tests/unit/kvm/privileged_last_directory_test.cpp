@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Page tables that can hold the VMM, and those that cannot.
-#include "toolchain/run/privileged/last_directory.hpp"
+#include "monitor/kvm/privileged/last_directory.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>

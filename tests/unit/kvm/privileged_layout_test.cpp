@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The memory that a VMM in privileged mode begins with.
-#include "backends/kvm-privileged/layout.hpp"
-#include "backends/monitored/packet_ring.hpp"
+#include "backends/common/contract/packet_ring.hpp"
+#include "backends/kvm/privileged/contract/layout.hpp"
+#include "host/input_error.hpp"
 #include "tests/unit/kvm/vmm_memory.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <gtest/gtest.h>
 #include <map>

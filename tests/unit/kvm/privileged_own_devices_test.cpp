@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The monitor's own devices, and what a guest can do to the rings.
-#include "toolchain/run/privileged/devices.hpp"
+#include "monitor/kvm/privileged/devices.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Interrupts by what a VMM says in its mailbox, and what a guest can write there.
-#include "toolchain/run/privileged/devices.hpp"
+#include "monitor/kvm/privileged/devices.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

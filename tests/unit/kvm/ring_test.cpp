@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Our ends of the rings, and what a guest can do to them.
-#include "toolchain/run/ring_ends.hpp"
+#include "monitor/console/ring_ends.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>

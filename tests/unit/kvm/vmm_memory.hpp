@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "monitor/kvm/layout.hpp"
 #include "tests/unit/kvm/make_image.hpp"
-#include "toolchain/run/kvm_layout.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a guest in processes may take of this machine, and who looks.
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/bounds/guest_bounds.hpp"
-#include "toolchain/run/bounds/guest_processes.hpp"
-#include "toolchain/run/bounds/watch_rules.hpp"
+#include "host/input_error.hpp"
+#include "monitor/process/bounds/guest_bounds.hpp"
+#include "monitor/process/bounds/guest_processes.hpp"
+#include "monitor/process/bounds/watch_rules.hpp"
 
 #include <chrono>
 #include <csignal>

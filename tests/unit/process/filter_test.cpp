@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the filter of a guest's host processes lets through: each call is made by a child of its own.
-#include "toolchain/run/process_filter.hpp"
+#include "monitor/process/filter.hpp"
 
-#include "backends/process/layout.hpp"
-#include "toolchain/host/program.hpp"
+#include "backends/process/contract/layout.hpp"
+#include "host/program.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A VMM's image for the monitor's tests: under the keeper of the real one and without a filter, it does what
 // the first character of its package says.
-#include "backends/process/handover.hpp"
-#include "backends/process/layout.hpp"
+#include "backends/process/contract/handover.hpp"
+#include "backends/process/contract/layout.hpp"
 #include "backends/process/system_call.hpp"
 
 #include <cstddef>

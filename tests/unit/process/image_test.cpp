@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which files the monitor takes for a VMM, and what it refuses.
-#include "toolchain/run/process_image.hpp"
+#include "monitor/process/image.hpp"
 
-#include "backends/process/layout.hpp"
+#include "backends/process/contract/layout.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "monitor/process/host.hpp"
+#include "monitor/process/layout.hpp"
 #include "tests/unit/make_elf.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
 #include "toolchain/pack/vmm_image.hpp"
-#include "toolchain/run/process_host.hpp"
-#include "toolchain/run/process_layout.hpp"
 
 #include <gtest/gtest.h>
 #include <limits>

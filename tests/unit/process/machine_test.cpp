@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The monitor of processes, with a guest of a few lines (guest.cpp) that is kept from this machine by each of
 // the plans.
-#include "toolchain/run/process_clock.hpp"
-#include "toolchain/run/process_machine.hpp"
+#include "monitor/process/clock.hpp"
+#include "monitor/process/machine.hpp"
 
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "monitor/process/child.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/standard_streams.hpp"
-#include "toolchain/image/file.hpp"
-#include "toolchain/image/input_error.hpp"
-#include "toolchain/run/process_child.hpp"
 
 #include <algorithm>
 #include <array>

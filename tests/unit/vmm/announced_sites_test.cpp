@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a guest's kernel announces of a module: taken as a whole or refused, and forgotten when the module
 // goes.
-#include "frontends/x86/announced_sites.hpp"
+#include "frontends/x86/sites/module_sites.hpp"
 
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"

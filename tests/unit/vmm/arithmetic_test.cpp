@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The VMM's arithmetic against this processor's.
-#include "frontends/x86/arithmetic.hpp"
+#include "frontends/x86/instructions/arithmetic.hpp"
 
 #include <cstdint>
 #include <gtest/gtest.h>

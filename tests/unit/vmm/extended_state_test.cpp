@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // XSAVE and kin on a host whose XCR0 cannot be changed: their sites call the VMM while it is not the guest's.
-#include "frontends/x86/extended_state.hpp"
+#include "frontends/x86/processor/extended_state.hpp"
 
-#include "frontends/x86/control_registers.hpp"
-#include "frontends/x86/exceptions.hpp"
-#include "frontends/x86/sites.hpp"
+#include "frontends/x86/processor/control_registers.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
+#include "frontends/x86/sites/sites.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"

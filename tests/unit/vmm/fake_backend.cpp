@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/unit/vmm/fake_backend.hpp"
 
-#include "frontends/x86/extended_state.hpp"
-#include "frontends/x86/machine.hpp"
-#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/extended_state.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"

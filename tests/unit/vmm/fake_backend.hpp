@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "frontends/x86/page_walk.hpp"
+#include "frontends/x86/paging/page_walk.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"

@@ -3,7 +3,7 @@
 #include "tests/unit/vmm/fake_tables.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 
-#include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
 
 #include <algorithm>
 #include <array>

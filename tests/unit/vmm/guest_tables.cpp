@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/unit/vmm/guest_tables.hpp"
 
-#include "frontends/x86/exceptions.hpp"
-#include "frontends/x86/page_table_writes.hpp"
-#include "frontends/x86/shadow_replacements.hpp"
-#include "frontends/x86/shadow_roots.hpp"
-#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/paging/page_table_writes.hpp"
+#include "frontends/x86/paging/shadow/replacements.hpp"
+#include "frontends/x86/paging/shadow/roots.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The VMM's decoder against LLVM's: on every operand form of every kind, and on random memory operands.
-#include "frontends/x86/instruction.hpp"
+#include "frontends/x86/instructions/instruction.hpp"
 
 #include "inplace-vmm/record_check.hpp"
 #include "inplace-vmm/site_list.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "frontends/x86/guest_start.hpp"
+#include "frontends/x86/linux_boot/guest_start.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 

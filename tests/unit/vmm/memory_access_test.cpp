@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What instructions read and write: the manual's answer, by hand.
-#include "frontends/x86/memory_access.hpp"
+#include "frontends/x86/instructions/memory_access.hpp"
 
 #include "tests/unit/vmm/fake_backend.hpp"
 

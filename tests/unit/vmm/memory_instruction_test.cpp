@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Accesses without an annotation: the decoder against LLVM's, what they do on RAM and on a device.
-#include "frontends/x86/memory_instruction.hpp"
+#include "frontends/x86/instructions/memory_instruction.hpp"
 
-#include "frontends/x86/device_access.hpp"
-#include "frontends/x86/exceptions.hpp"
-#include "frontends/x86/floating_bus.hpp"
-#include "frontends/x86/machine.hpp"
-#include "frontends/x86/page_entry.hpp"
+#include "frontends/x86/devices/device_access.hpp"
+#include "frontends/x86/devices/floating_bus.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The card between the guest's memory and the back-end's packets.
-#include "frontends/x86/network.hpp"
+#include "frontends/x86/devices/network.hpp"
 
 #include "devices/dp83820/registers.hpp"
-#include "devices/ethernet/ipv4_packet.hpp"
-#include "devices/ethernet/segment_cutter.hpp"
-#include "frontends/x86/device_memory.hpp"
-#include "frontends/x86/machine.hpp"
-#include "frontends/x86/sent_packets.hpp"
+#include "ethernet/ipv4_packet.hpp"
+#include "ethernet/segment_cutter.hpp"
+#include "frontends/x86/devices/device_memory.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/devices/sent_packets.hpp"
 #include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
-#include "tests/unit/devices/ethernet/stream.hpp"
+#include "tests/unit/ethernet/stream.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Packages and tables of records as a hostile file would have them: loaded or refused, nothing else.
-#include "frontends/x86/announced_sites.hpp"
-#include "frontends/x86/exceptions.hpp"
-#include "frontends/x86/guest_image.hpp"
-#include "frontends/x86/machine.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/linux_boot/guest_image.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
+#include "frontends/x86/sites/module_sites.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"

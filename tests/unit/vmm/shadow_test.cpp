@@ -3,8 +3,8 @@
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/guest_tables.hpp"
 
-#include "frontends/x86/page_walk.hpp"
-#include "frontends/x86/shadow_tables.hpp"
+#include "frontends/x86/paging/page_walk.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 

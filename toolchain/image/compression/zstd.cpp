@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "toolchain/image/compression/formats.hpp"
 
+#include "host/input_error.hpp"
 #include "toolchain/image/compression/errors.hpp"
-#include "toolchain/image/input_error.hpp"
 
 #include <memory>
 #include <new>

@@ -2,7 +2,7 @@
 // Frames as the tests want them, with checksums computed in the simplest way there is.
 #pragma once
 
-#include "devices/ethernet/frame.hpp"
+#include "ethernet/frame.hpp"
 
 #include <cstdint>
 #include <numeric>

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What becomes of each kind of site where the guest's kernel runs without privilege, the VMM beside it.
+#include "backends/common/ring3/layout_constants.hpp"
+#include "frontends/x86/processor/extended_state.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+extern "C" {
+extern const std::uint64_t general_site_pointer;
+extern const std::uint64_t sti_pointer;
+extern const std::uint64_t pushf_pointer;
+extern const std::uint64_t popf_pointer;
+void site_jump();
+void system_return_jump();
+}
+
+Treatment treat_site(const KnownSite& site) {
+    const Treatment call{.way = Way::call, .target = general_site_pointer};
+    const Treatment jump{.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&site_jump)};
+    switch (site.kind()) {
+    case SiteKind::cli:
+    case SiteKind::mov_from_control:
+    case SiteKind::mov_from_segment:
+        return {.way = Way::in_line};
+    // Each raises #GP, which tells it from other faults; a return to behind it must find what follows.
+    case SiteKind::int_n:
+        return {};
+    case SiteKind::layout_constant:
+        return treat_layout_constant(site);
+    case SiteKind::xsave:
+    case SiteKind::xsaveopt:
+    case SiteKind::xrstor:
+        return extended_state_is_native() ? Treatment{} : call;
+    case SiteKind::sti:
+        return {.way = Way::call, .target = sti_pointer};
+    case SiteKind::pushf:
+    case SiteKind::popf:
+        if (site.record.width() != 8) {
+            return call;
+        }
+        return {.way = Way::call, .target = site.kind() == SiteKind::pushf ? pushf_pointer : popf_pointer};
+    // No stack pointer that could be pushed to.
+    case SiteKind::iret:
+    case SiteKind::swapgs:
+        return jump;
+    case SiteKind::sysret:
+        if (site.record.width() != 8) {
+            return jump;
+        }
+        return {.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&system_return_jump)};
+    // As user mode sees them; CPUID says the same.
+    case SiteKind::rdtsc:
+    case SiteKind::rdtscp:
+    case SiteKind::rdpid:
+    case SiteKind::rdpru:
+    case SiteKind::rdpmc:
+    case SiteKind::rdfsbase:
+    case SiteKind::wrfsbase:
+    // Hidden by CPUID: #UD or #GP, as on a processor without them.
+    case SiteKind::stac:
+    case SiteKind::clac:
+    case SiteKind::lkgs:
+    case SiteKind::sysexit:
+    case SiteKind::erets:
+    case SiteKind::eretu:
+    case SiteKind::rsm:
+    case SiteKind::wrmsrns:
+    case SiteKind::rdmsrlist:
+    case SiteKind::wrmsrlist:
+    case SiteKind::xsaves:
+    case SiteKind::xrstors:
+    case SiteKind::invpcid:
+    case SiteKind::invlpgb:
+    case SiteKind::tlbsync:
+    case SiteKind::monitor:
+    case SiteKind::mwait:
+    case SiteKind::vmx:
+    case SiteKind::svm:
+    case SiteKind::enclave:
+    case SiteKind::encrypted_memory:
+    case SiteKind::shadow_stack:
+    case SiteKind::supervisor_misc:
+        return {};
+    default:
+        return call;
+    }
+}
+
+} // namespace previrt
+
+namespace previrt::backend {
+
+std::uint64_t general_site_entry() {
+    return general_site_pointer;
+}
+
+std::uint64_t entry_pointer(std::uint64_t entry) {
+    for (const std::uint64_t* const pointer :
+         {&general_site_pointer, &sti_pointer, &pushf_pointer, &popf_pointer}) {
+        if (*pointer == entry) {
+            return reinterpret_cast<std::uint64_t>(pointer);
+        }
+    }
+    return reinterpret_cast<std::uint64_t>(&general_site_pointer);
+}
+
+} // namespace previrt::backend

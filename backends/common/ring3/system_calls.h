@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// For entry.S: quick system calls where nothing of the processor's stands between. The guest's registers stay where they
+// are. All else goes the general way, from its start. find_return_target is the back-end's: RCX is where the guest goes
+// on, RAX is free.
+#include "backends/common/ring3/mode_changes.h"
+
+// RCX and R11 are already what the guest is to find there, but for RF.
+	.globl system_call_entry
+system_call_entry:
+	cmpb $0, quick_system_calls
+	je general_system_call_entry
+	cmpb $0, interrupts_disabled
+	jne general_system_call_entry
+	testl $FLAG_IOPL, VCPU(SYSTEM_FLAGS)
+	jnz general_system_call_entry
+#ifdef SAMPLES_SYSTEM_CALLS
+	decl system_calls_to_sample
+	jz general_system_call_entry
+#endif
+	movb $1, interrupts_disabled
+	btrl $FLAG_RF_BIT, %r11d
+	movq %rax, VCPU(RAX)
+	movq %rsp, VCPU(RSP)
+	rdgsbase %rax
+	movq %rax, user_gs_base
+	movq kernel_gs_base, %rax
+	wrgsbase %rax
+	note_system_call
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	movq VCPU(RSP), %rsp
+	movq VCPU(RAX), %rax
+	jmp *VCPU(LSTAR)
+
+// By jump, as to site_jump.
+	.globl system_return_jump
+system_return_jump:
+	movl %eax, jump_number
+	movq %rsp, VCPU(RSP)
+	movq $vmm_stack_top, %rsp
+	pushfq
+	cmpb $1, interrupts_disabled
+	jne 1f
+	check_system_return 1f
+	movq user_gs_base, %rax
+	wrgsbase %rax
+	note_system_return
+	find_return_target
+system_return_begin: // an event from here on has come to user mode
+	movb $0, interrupts_disabled
+	cmpb $0, pending
+	jne system_return_interrupted
+	pushq %r11
+	popfq
+	movq VCPU(RSP), %rsp
+	movq jump_rax, %rax
+	jmp *return_target
+system_return_end:
+1:	popfq
+	movq VCPU(RSP), %rsp
+	jmp site_jump_masked
+
+system_return_interrupted:
+	movq jump_rax, %rax
+	movq %rax, VCPU(RAX)
+	movq %rcx, VCPU(RIP)
+	movq %r11, VCPU(RFLAGS)
+	save_but_rax
+	jmp leave_again

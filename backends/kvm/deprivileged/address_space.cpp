@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The shadow tables are KVM's own input: it follows stores to them as a TLB does, at the next invalidation.
+#include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/stale_entries.hpp"
+#include "backends/kvm/deprivileged/user_calls.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+
+namespace previrt::backend {
+
+using namespace kvm;
+
+extern "C" {
+extern std::uint64_t kernel_root; // the roots in force, guest-physical
+extern std::uint64_t user_root;
+extern std::uint8_t shared_start[];
+extern std::uint8_t shared_end[];
+extern std::uint8_t user_gate[];
+}
+
+namespace {
+
+constexpr std::uint64_t table_flags = 0x67; // present, writable, user, accessed, dirty
+constexpr std::uint64_t level_0_flags = 0x63;
+
+// With --isolate: levels 1, 2 and 3 of what user mode's roots hold of the VMM.
+std::uint64_t* user_tables;
+bool invalidation_is_queued;
+bool has_retired_tables; // since the last invalidation
+
+} // namespace
+
+std::uint8_t* guest_ram() {
+    return pointer_to(ram_base);
+}
+
+void prepare_write(std::uint64_t /*guest_frame*/) {} // it is always writable
+
+std::uint64_t guest_ram_bytes() {
+    return handover.guest_memory;
+}
+
+std::uint64_t machine_frame(std::uint64_t guest_frame) {
+    return (ram_base >> page_shift) + guest_frame;
+}
+
+std::uint64_t guest_frame_of(std::uint64_t frame) {
+    return frame - (ram_base >> page_shift);
+}
+
+std::uint32_t table_count() {
+    return memory.table_count;
+}
+
+std::uint64_t table_machine_frame(TableNumber table) {
+    return (physical_of(memory.pool) >> page_shift) + table;
+}
+
+std::uint64_t* table_entries(TableNumber table) {
+    return reinterpret_cast<std::uint64_t*>(memory.pool + (std::uint64_t{table} << page_shift));
+}
+
+TableNumber table_at(std::uint64_t frame) {
+    const std::uint64_t table = frame - (physical_of(memory.pool) >> page_shift);
+    return table < memory.table_count ? static_cast<TableNumber>(table) : ~TableNumber{0};
+}
+
+void publish_table(TableNumber /*table*/) {}
+void retire_table(TableNumber /*table*/) {
+    has_retired_tables = true;
+}
+
+void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
+    std::uint64_t& place = table_entries(table)[index];
+    note_change(table, index, place);
+    __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
+}
+
+void flush_entries() {
+    if (invalidation_is_queued) {
+        invalidate_all();
+    }
+}
+
+bool sets_accessed_bits() {
+    return true;
+}
+
+void forget_retired_tables() {
+    if (has_retired_tables) {
+        invalidate_all();
+    }
+}
+
+bool separates_user_mode() {
+    return handover.isolates_user_mode != 0;
+}
+
+void pin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
+void unpin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
+
+void load_root(TableNumber kernel, TableNumber user) {
+    kernel_root = table_machine_frame(kernel) << page_shift;
+    user_root = separates_user_mode() ? table_machine_frame(user) << page_shift : 0;
+    follow_user_call_root(kernel);
+    invalidate_all();
+}
+
+void invalidate_page(std::uint64_t address) {
+    if (invalidation_is_queued) {
+        invalidate_all();
+    } else if (take_change(table_at(kernel_root >> page_shift), address)) {
+        ++counters.hypercalls[call_invalidate];
+        call_level_0(level_0_invalidate, address);
+    }
+}
+
+void queue_invalidate_all() {
+    invalidation_is_queued = true;
+}
+
+void invalidate_all() {
+    invalidation_is_queued = false;
+    has_retired_tables = false;
+    forget_changes();
+    ++counters.hypercalls[call_load_root];
+    load_root_at_level_0(kernel_root);
+}
+
+std::uint64_t map_entry() {
+    return handover.map_level3 | table_flags;
+}
+
+unsigned map_slot() {
+    return map_root_index;
+}
+
+std::uint64_t vmm_entry(unsigned level, bool user) {
+    if (user) {
+        return physical_of(user_tables + ((std::size_t{level} - 2) * kvm::table_entries)) | table_flags;
+    }
+    const std::uint64_t tables[] = {handover.vmm_level1, handover.vmm_level2, handover.vmm_level3};
+    return tables[level - 2] | table_flags;
+}
+
+std::uint64_t vmm_memory_in_slot(unsigned root_index) {
+    constexpr std::uint64_t sign = 0xffff000000000000;
+    return root_index == map_root_index ? sign | (std::uint64_t{map_root_index} << 39U) : 0;
+}
+
+// KVM runs nothing of it without interpreting.
+bool slot_is_reserved(unsigned root_index) {
+    constexpr unsigned interpreted = 256;
+    return root_index == interpreted;
+}
+
+} // namespace previrt::backend
+
+namespace previrt::kvm {
+
+bool entries_are_flushed() {
+    return !backend::invalidation_is_queued;
+}
+
+void start_isolation() {
+    if (!backend::separates_user_mode()) {
+        return;
+    }
+    backend::user_tables = reinterpret_cast<std::uint64_t*>(take_memory(3 * page_size));
+    const auto map = [](const std::uint8_t* place, std::uint64_t flags) {
+        const std::uint64_t offset = reinterpret_cast<std::uint64_t>(place) - image_address;
+        backend::user_tables[offset >> page_shift] = (handover.vmm_memory + offset) | flags;
+    };
+    for (const std::uint8_t* page = backend::shared_start; page < backend::shared_end; page += page_size) {
+        map(page, backend::level_0_flags);
+    }
+    map(backend::user_gate, backend::table_flags);
+    for (const unsigned level : {2U, 3U}) {
+        backend::user_tables[(std::size_t{level} * table_entries) - 1] = backend::vmm_entry(level, true);
+    }
+}
+
+} // namespace previrt::kvm

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/common/contract/console_ring.hpp"
+#include "backends/common/contract/network_start.hpp"
+#include "backends/common/monitor_link/clock.hpp"
+
+#include <cstdint>
+
+// What the monitor and the VMM tell each other.
+namespace previrt::kvm {
+
+using monitored::ConsoleRing;
+using monitored::Part;
+
+// The image begins with this: virtual addresses, for the monitor to give to KVM.
+struct ImageHeader {
+    char magic[8];
+    std::uint64_t entry; // started at CPL 3, in 64-bit mode, with no stack
+    std::uint64_t global_table;
+    std::uint64_t global_table_bytes;
+    std::uint64_t local_table;
+    std::uint64_t local_table_bytes;
+    std::uint64_t interrupt_table;
+    std::uint64_t interrupt_table_bytes;
+    std::uint64_t task;
+    std::uint64_t task_bytes;
+    std::uint64_t event_word;  // 32 bits: the monitor adds event_call, and wakes who waits for it (futex)
+    std::uint64_t system_call; // LSTAR
+    std::uint64_t isolated_system_call; // the same, where the guest's user mode is isolated
+};
+constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
+
+// One page, at handover_address: the monitor writes it before the start.
+struct Handover {
+    std::uint64_t guest_memory; // bytes of RAM from ram_base on
+    std::uint64_t vmm_memory;   // where it begins, guest-physical
+    Part package;
+    Part free; // whole pages, zero
+    Part output;
+    Part input;
+    // The page tables of the start, guest-physical. The root maps the map and the last 2 MiB, nothing else.
+    std::uint64_t root;
+    std::uint64_t map_level3;
+    std::uint64_t vmm_level3; // these three map the last 2 MiB and nothing else
+    std::uint64_t vmm_level2;
+    std::uint64_t vmm_level1;
+    monitored::ClockStart clock;
+    monitored::NetworkStart network;
+    std::uint64_t isolates_user_mode; // 1: it has page tables of its own, beside the kernel's
+    std::uint64_t rewrites_user_calls;
+};
+
+} // namespace previrt::kvm

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the monitor gave this guest, and how its memory is divided.
+#include "backends/kvm/deprivileged/domain.hpp"
+
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+
+namespace previrt::kvm {
+
+Memory memory;
+
+namespace {
+
+std::uint64_t free_first;
+std::uint64_t free_end;
+
+} // namespace
+
+std::uint8_t* part_of_vmm(const Part& part) {
+    return pointer_to(handover.vmm_memory + part.offset);
+}
+
+std::span<const std::uint8_t> package() {
+    return {part_of_vmm(handover.package), handover.package.bytes};
+}
+
+bool has_memory(std::uint64_t bytes) {
+    return bytes <= free_end - free_first; // of whole pages
+}
+
+std::uint8_t* take_memory(std::uint64_t bytes) {
+    const std::uint64_t rounded = (bytes + page_size - 1) & ~(page_size - 1);
+    if (!has_memory(bytes)) {
+        stop_guest("the monitor gave too little memory for the VMM; bytes wanted:", bytes);
+    }
+    std::uint8_t* const taken = pointer_to(free_first);
+    free_first += rounded;
+    return taken;
+}
+
+void start_domain() {
+    free_first = handover.vmm_memory + handover.free.offset;
+    free_end = free_first + handover.free.bytes;
+    // A table maps 2 MiB; kernel and user mode see most pages at two or three addresses.
+    memory.table_count = static_cast<std::uint32_t>((handover.guest_memory >> page_shift) / 32) + 512;
+    memory.pool = take_memory(std::uint64_t{memory.table_count} * page_size);
+}
+
+} // namespace previrt::kvm
+
+namespace previrt::backend {
+
+using namespace kvm;
+
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    const std::uint64_t bytes = std::uint64_t{least} * sizeof(KnownSite);
+    if (!has_memory(bytes)) {
+        return {};
+    }
+    return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+KernelFaults kernel_faults() {
+    return KernelFaults::by_own_stack;
+}
+
+} // namespace previrt::backend

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/common/monitor_link/doorbells.hpp"
+
+#include "backends/kvm/deprivileged/domain.hpp"
+
+namespace previrt::monitored {
+
+using namespace kvm;
+
+namespace {
+
+void ring(std::uint64_t which) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // the monitor reads behind it what was written before
+    *reinterpret_cast<volatile std::uint32_t*>(doorbell_address + which) = 1;
+}
+
+} // namespace
+
+ConsoleRing& output_ring() {
+    return *reinterpret_cast<ConsoleRing*>(part_of_vmm(handover.output));
+}
+
+ConsoleRing& input_ring() {
+    return *reinterpret_cast<ConsoleRing*>(part_of_vmm(handover.input));
+}
+
+void ring_for_reader() {
+    ring(doorbell_output);
+}
+
+void ring_for_room() {
+    ring(doorbell_output);
+}
+
+void ring_for_end() {
+    ring(doorbell_end);
+}
+
+const NetworkStart& network() {
+    return handover.network;
+}
+
+std::uint8_t* place_of(const Part& part) {
+    return part_of_vmm(part);
+}
+
+void ring_for_packets() {
+    ring(doorbell_packets);
+}
+
+} // namespace previrt::monitored

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What entry.S calls, and the tables by which the processor finds it.
+#include "frontends/x86/processor/entries.hpp"
+
+#include "backends/common/ring3/quick_system_calls.hpp"
+#include "backends/common/ring3/segment_bases.hpp"
+#include "backends/common/ring3/site_entries.hpp"
+#include "backends/common/ring3/state_instructions.hpp"
+#include "backends/common/ring3/user_call_sites.hpp"
+#include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/segments.hpp"
+#include "backends/kvm/deprivileged/user_calls.hpp"
+#include "frontends/x86/paging/guest_memory.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
+#include "frontends/x86/processor/flags.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/print.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace previrt {
+
+Vcpu vcpu;
+
+}
+
+namespace previrt::kvm {
+
+extern "C" {
+extern std::uint64_t trap_error_code;
+extern std::uint64_t trap_cs;
+extern std::uint64_t trap_ss;
+extern std::uint64_t fault_address;
+struct InterruptFrame {
+    std::uint64_t rip;
+    std::uint64_t cs;
+    std::uint64_t rflags;
+    std::uint64_t rsp;
+    std::uint64_t ss;
+};
+extern InterruptFrame exit_frame;
+extern std::uint8_t exit_changes_root;
+extern std::uint8_t exit_needs_iret;
+extern std::uint32_t trap_vector;
+extern std::uint8_t exit_disabled;
+extern std::uint8_t trap_in_user_root;
+extern std::uint8_t interrupts_disabled;
+extern std::uint32_t pending;
+extern std::uint8_t quick_system_calls;
+
+extern const std::uint64_t exception_entries[20];
+extern const std::uint64_t event_pointer;
+extern const std::uint64_t isolated_gates[20];
+extern const std::uint64_t isolated_event_pointer;
+extern std::uint8_t vmm_text_start[];
+extern std::uint8_t vmm_text_end[];
+extern std::uint8_t shared_start[];
+extern std::uint8_t shared_end[];
+extern std::uint8_t image_start[];
+extern std::uint8_t image_end[];
+
+extern std::uint8_t trap_stack_top[];
+extern std::uint8_t page_fault_stack_top[];
+extern std::uint8_t event_stack_top[];
+extern std::uint8_t breakpoint_stack_top[];
+
+void breakpoint_gate();
+void page_fault_gate();
+void isolated_breakpoint_gate();
+void isolated_page_fault_gate();
+void isolated_system_call_entry();
+void system_call_entry();
+[[noreturn]] void kvm_start_entry();
+extern std::uint64_t global_table[];
+extern std::uint64_t local_table[];
+
+[[gnu::section(".shared.tables")]] std::uint64_t interrupt_table[512];
+
+// The 64-bit TSS holds nothing but stacks.
+struct [[gnu::packed]] Task {
+    std::uint32_t reserved;
+    std::uint64_t level_stacks[3];
+    std::uint64_t reserved2;
+    std::uint64_t interrupt_stacks[7];
+    std::uint64_t reserved3;
+    std::uint16_t reserved4;
+    std::uint16_t io_map;
+};
+static_assert(sizeof(Task) == 104);
+[[gnu::section(".shared.tables")]] Task task;
+
+[[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
+    .magic = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'},
+    .entry = reinterpret_cast<std::uint64_t>(&kvm_start_entry),
+    .global_table = reinterpret_cast<std::uint64_t>(&global_table),
+    .global_table_bytes = (global_entries + own_entries) * sizeof(std::uint64_t),
+    .local_table = reinterpret_cast<std::uint64_t>(&local_table),
+    .local_table_bytes = local_entries * sizeof(std::uint64_t),
+    .interrupt_table = reinterpret_cast<std::uint64_t>(&interrupt_table),
+    .interrupt_table_bytes = sizeof(interrupt_table),
+    .task = reinterpret_cast<std::uint64_t>(&task),
+    .task_bytes = sizeof(task),
+    .event_word = reinterpret_cast<std::uint64_t>(&pending),
+    .system_call = reinterpret_cast<std::uint64_t>(&system_call_entry),
+    .isolated_system_call = reinterpret_cast<std::uint64_t>(&isolated_system_call_entry),
+};
+}
+
+namespace {
+
+// User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
+// cells of both may have changed.
+void enter() {
+    leave_state_instruction();
+    if (vcpu.cpl == 3) {
+        vcpu.gs_exchanged = 0xff;
+        enter_kernel_bases();
+        vcpu.registers.rip = address_seen(vcpu.registers.rip);
+    } else {
+        vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
+    }
+    vcpu.events_held = false;
+}
+
+// With --isolate `syscall` leads to a page of ours that user mode executes. What comes before its one
+// instruction has come before the system call.
+void leave_user_gate() {
+    constexpr std::uint64_t system_call_bytes = 2;
+    if (vcpu.registers.rip == reinterpret_cast<std::uint64_t>(&isolated_system_call_entry)) {
+        vcpu.registers.rip = vcpu.registers.general[rcx] - system_call_bytes;
+        vcpu.registers.rflags = vcpu.registers.general[r11];
+    }
+}
+
+// A KVM that does not treat `syscall` of 32-bit code as Intel's processors do may enter level 0 with it, at
+// an address of the program's.
+void check_level(std::uint16_t code) {
+    constexpr unsigned level = 3;
+    if ((code & level) != level) {
+        stop_guest("this KVM gives user mode the privileges of the VMM's level 0; CS", code);
+    }
+}
+
+// Of 64-bit code the frame may show any of the selectors that run it.
+void enter_from_frame() {
+    enter();
+    if (vcpu.cpl == 3) {
+        leave_user_gate();
+        const auto code = static_cast<std::uint16_t>(trap_cs);
+        if (code != selector_user_code || !is_long_code(static_cast<std::uint16_t>(vcpu.cs))) {
+            check_level(code);
+            vcpu.cs = code;
+        }
+        vcpu.ss = static_cast<std::uint16_t>(trap_ss);
+        take_user_flags();
+    }
+}
+
+void enter_from_site() {
+    enter();
+    if (vcpu.cpl == 3) {
+        take_user_flags();
+    }
+}
+
+bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uint8_t* end) {
+    return address >= reinterpret_cast<std::uint64_t>(start) &&
+           address < reinterpret_cast<std::uint64_t>(end);
+}
+
+// Other selectors than there are now, a step, and an address that a jump would fault at. What popf does not
+// load is RF, which matters to breakpoints alone: with one, there is a step.
+bool needs_iret() {
+    return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
+           (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
+}
+
+bool runs_long_user_code() {
+    return vcpu.cpl == 3 && is_long_code(static_cast<std::uint16_t>(vcpu.cs));
+}
+
+bool is_long_user_call(std::uint64_t address) {
+    return runs_long_user_code() && is_user_call(address);
+}
+
+void leave() {
+    prepare_return();
+    step_through_user_call(is_long_user_call);
+    enter_state_instruction();
+    quick_system_calls =
+        system_calls_may_be_quick() && !backend::separates_user_mode() && entries_are_flushed() ? 1 : 0;
+    if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
+        stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
+    }
+    exit_disabled = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
+    exit_changes_root = vcpu.cpl == 3 && backend::separates_user_mode() ? 1 : 0;
+    if (vcpu.cpl == 0) {
+        exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
+        exit_frame.cs = selector_user_code;
+        exit_frame.ss = selector_user_data;
+        exit_needs_iret = needs_iret() ? 1 : 0;
+        return;
+    }
+    exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
+    exit_frame.cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
+    exit_frame.ss = vcpu.ss;
+    if (runs_long_user_code()) {
+        vcpu.registers.rip = address_executed(vcpu.registers.rip);
+    }
+    exit_needs_iret = needs_iret() ? 1 : 0;
+    leave_kernel_bases();
+}
+
+bool is_our_own(std::uint64_t address) {
+    return trap_in_user_root == 0 && (is_between(address, vmm_text_start, vmm_text_end) ||
+                                      is_between(address, shared_start, shared_end));
+}
+
+// By a rewritten site that user mode may execute: with --isolate it may not execute what that leads to.
+bool is_at_site_code_of_kernel(std::uint8_t vector) {
+    const std::uint64_t here = vcpu.registers.rip;
+    return vcpu.cpl == 3 && (vector == debug_exception || (vector == page_fault && fault_address == here)) &&
+           is_site_code(here);
+}
+
+// Of a site that is a jump now.
+bool is_behind_user_call() {
+    return runs_long_user_code() && address_executed(vcpu.registers.rip) != vcpu.registers.rip;
+}
+
+// `int n` is an invalid opcode to KVM's software processor, whatever the gate says. This makes of it what a
+// processor says.
+void restore_software_interrupt(std::uint8_t& vector) {
+    constexpr std::uint8_t int_n = 0xcd;
+    constexpr std::uint64_t in_idt = 2;
+    std::uint8_t code[2];
+    const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
+    if (vector != invalid_opcode ||
+        peek_guest(vcpu.registers.rip, code, sizeof(code), privilege) != sizeof(code) || code[0] != int_n) {
+        return;
+    }
+    trap_error_code = (std::uint64_t{code[1]} * 8) | in_idt;
+    vector = general_protection;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // of a fault, not of an interrupt
+}
+
+// KVM has been told that the processor is Intel's (kvm_processor.cpp), to whom `syscall` of 32-bit code is an
+// invalid opcode: as another's it would enter level 0 at an address cut to 32 bits, where a program may have
+// code. The guest's processor is what CPUID says, and AMD's take it.
+bool take_system_call_32(std::uint8_t vector) {
+    constexpr std::uint32_t amd = 0x68747541; // EBX of "AuthenticAMD"
+    constexpr std::uint8_t system_call[] = {0x0f, 0x05};
+    std::uint8_t code[sizeof(system_call)];
+    if (vector != invalid_opcode || vcpu.cpl != 3 || runs_long_user_code() ||
+        peek_guest(vcpu.registers.rip, code, sizeof(code), Privilege::user) != sizeof(code) ||
+        !std::equal(std::begin(code), std::end(code), system_call) || backend::host_cpuid(0, 0).ebx != amd) {
+        return false;
+    }
+    vcpu.registers.rip += sizeof(system_call);
+    system_call_taken(true);
+    return true;
+}
+
+} // namespace
+
+extern "C" {
+
+void site_call_entered() {
+    enter_from_site();
+    site_called(vcpu.registers.rip);
+    leave();
+}
+
+void site_jump_entered() {
+    forget_state_instruction();
+    enter_from_site();
+    site_jumped(jumping_site());
+    leave();
+}
+
+void exception_entered() {
+    auto vector = static_cast<std::uint8_t>(trap_vector);
+    leave_state_instruction();
+    if (vector == debug_exception && vcpu.cpl == 0 &&
+        is_between(vcpu.registers.rip, image_start, image_end)) {
+        enter_from_frame();
+        finish_step();
+        leave();
+        return;
+    }
+    if (is_at_site_code_of_kernel(vector)) {
+        enter_from_frame();
+        execute_site_for_user(vector == debug_exception);
+        leave();
+        return;
+    }
+    if (is_our_own(vcpu.registers.rip)) {
+        Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
+                << " in the VMM itself, address " << Hex{fault_address} << '\n';
+        stop_guest("an exception in the VMM, at", vcpu.registers.rip);
+    }
+    enter_from_frame();
+    restore_software_interrupt(vector);
+    if (take_system_call_32(vector) || (vector == general_protection && is_behind_user_call())) {
+        leave();
+        return;
+    }
+    exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), fault_address);
+    leave();
+}
+
+void event_entered() {
+    enter_from_frame();
+    leave_site_code();
+    event_taken();
+    leave();
+}
+
+void return_interrupted() {
+    enter();
+    event_taken();
+    leave();
+}
+
+void return_refused() {
+    enter();
+    raise_exception(general_protection, 0);
+    leave();
+}
+
+void system_call_entered() {
+    enter();
+    take_user_flags();
+    note_user_call(vcpu.registers.rip);
+    system_call_taken(false);
+    leave();
+}
+}
+
+namespace {
+
+enum InterruptStack : std::uint8_t { trap_stack = 1, page_fault_stack, event_stack, breakpoint_stack };
+
+// Trap gates to level 3: no other kind leaves the processor's interrupts on, and nothing here could enable
+// them again. Interrupt gates to level 0.
+void set_gate(std::size_t vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
+    constexpr std::uint64_t trap_gate = 0xef;      // present, open to level 3
+    constexpr std::uint64_t interrupt_gate = 0xee; // likewise
+    const std::uint64_t type = selector == selector_level_0 ? interrupt_gate : trap_gate;
+    interrupt_table[vector * 2] = (entry & 0xffffU) | (std::uint64_t{selector} << 16U) |
+                                  (std::uint64_t{stack} << 32U) | (type << 40U) |
+                                  (((entry >> 16U) & 0xffffU) << 48U);
+    interrupt_table[(vector * 2) + 1] = entry >> 32U;
+}
+
+template <typename Place>
+std::uint64_t address_of(Place* place) {
+    return reinterpret_cast<std::uint64_t>(place);
+}
+
+} // namespace
+
+void start_entries() {
+    const bool isolates = backend::separates_user_mode();
+    const std::uint64_t* const entries = isolates ? isolated_gates : exception_entries;
+    const std::uint16_t selector = isolates ? selector_level_0 : selector_user_code;
+    for (unsigned vector = 0; vector < 20; ++vector) {
+        if (entries[vector] != 0) {
+            set_gate(vector, entries[vector], selector, trap_stack);
+        }
+    }
+    set_gate(event_vector, isolates ? isolated_event_pointer : event_pointer, selector, event_stack);
+    set_gate(breakpoint, address_of(isolates ? isolated_breakpoint_gate : breakpoint_gate), selector_level_0,
+             breakpoint_stack);
+    set_gate(page_fault, address_of(isolates ? isolated_page_fault_gate : page_fault_gate), selector_level_0,
+             page_fault_stack);
+    task.interrupt_stacks[trap_stack - 1] = address_of(trap_stack_top);
+    task.interrupt_stacks[page_fault_stack - 1] = address_of(page_fault_stack_top);
+    task.interrupt_stacks[event_stack - 1] = address_of(event_stack_top);
+    task.interrupt_stacks[breakpoint_stack - 1] = address_of(breakpoint_stack_top);
+    task.level_stacks[0] = address_of(breakpoint_stack_top);
+    task.io_map = sizeof(task);
+    start_site_trampolines();
+}
+
+} // namespace previrt::kvm

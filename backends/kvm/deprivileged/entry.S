@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ways into the VMM and out of it. One virtual processor: its state has a fixed address.
+//
+// All of this runs at level 3, where nothing can turn the processor's interrupts off: events come at any time.
+// In .text they are noted (`pending`) and nothing else, for there the VMM is at work. .guest_text acts for the
+// guest, and an event there has come to the guest.
+//
+// Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
+//
+// With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the gates
+// then lead to level 0, which changes the root and goes on at level 3.
+#include "backends/kvm/deprivileged/user_call_offsets.h"
+#include "backends/common/ring3/registers.h"
+
+#define PENDING pending
+#define INTERRUPTS_DISABLED interrupts_disabled
+
+	.macro note_user_root
+	movb in_user_root, %al
+	movb %al, trap_in_user_root
+	movb $0, in_user_root
+	movb $0, leaving_to_user_root
+	.endm
+
+	.macro take_frame
+	popq VCPU(RIP)
+	popq trap_cs
+	popq VCPU(RFLAGS)
+	popq VCPU(RSP)
+	popq trap_ss
+	.endm
+
+// ---- what acts for the guest
+
+	.section .guest_text, "ax"
+
+// By call: the return address tells which site it is. No stack pointer that cannot be pushed to comes here.
+	.globl general_site_call
+general_site_call:
+	jmp *general_site
+
+#include "backends/common/ring3/site_calls.h"
+#include "backends/common/ring3/state_instructions.h"
+
+	.text
+
+	.globl kvm_start_entry
+kvm_start_entry:
+	movq $vmm_stack_top, %rsp
+	call kvm_start
+	ud2
+
+// ---- rewritten sites
+
+#include "backends/common/ring3/site_ways.h"
+
+	.text
+
+// ---- exceptions: each on the first stack of the IST, [error code] rip cs rflags rsp ss
+
+	.macro exception vector, has_error_code=0
+	.balign 16
+exception_\vector:
+	.if \has_error_code
+	popq trap_error_code
+	.else
+	movq $0, trap_error_code
+	.endif
+	movl $\vector, trap_vector
+	jmp trapped
+	.endm
+
+	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
+	exception \vector
+	.endr
+	.irp vector, 8, 10, 11, 12, 13, 17
+	exception \vector, 1
+	.endr
+
+trapped:
+	movq %rax, VCPU(RAX)
+	movq (%rsp), %rax
+	cmpq $leave_iret, %rax
+	je refused
+	cmpq $level_0_leave_iret, %rax
+	je refused
+	note_user_root
+	take_frame
+	save_but_rax
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call exception_entered
+	jmp leave
+
+// The iretq of `leave` faults: the guest is to go where it cannot. All of its state is still in the Vcpu, but RAX,
+// which was loaded from there.
+refused:
+	note_user_root
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call return_refused
+	jmp leave
+
+// From the gates of level 0. A page fault's frame lies on the second stack of the IST, a breakpoint's on the fourth.
+page_fault_entry:
+	movq %rax, VCPU(RAX)
+	movq page_fault_place, %rax
+	movq %rax, fault_address
+	movq $page_fault_frame, page_fault_place
+	movq VCPU(RAX), %rax
+	popq trap_error_code
+	movl $14, trap_vector
+	jmp trapped
+
+breakpoint_entry:
+	movq $0, trap_error_code
+	movl $3, trap_vector
+	jmp trapped
+
+// ---- an event, on the third stack of the IST. Until the local APIC is told of its end, there is no second one.
+
+event_entry:
+	movq %rax, event_rax
+	lock orb $1, pending // the monitor writes to it too
+	cmpb $1, in_user_root
+	je 4f
+	movq (%rsp), %rax
+	subq $vmm_text_start, %rax
+	cmpq $vmm_text_bytes, %rax
+	jb 1f
+5:	movq event_rax, %rax
+	movq %rax, VCPU(RAX)
+	take_frame
+	save_but_rax
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call event_entered
+	jmp leave
+4:	// Of --isolate: user mode, wherever it has jumped to.
+	movb $0, in_user_root
+	movb $0, leaving_to_user_root
+	jmp 5b
+1:	movq (%rsp), %rax
+	cmpq $level_0_breakpoint, %rax
+	je 6f
+	subq $leave_begin, %rax
+	cmpq $(leave_end - leave_begin), %rax
+	jb 2f
+	movq (%rsp), %rax
+	subq $system_return_begin, %rax
+	cmpq $(system_return_end - system_return_begin), %rax
+	jb system_return_interrupted
+7:	movq event_rax, %rax
+	iretq
+6:	cmpb $0, leaving_to_user_root
+	je 7b
+	jmp 2f
+2:	// The registers were being restored: all of them are still in the Vcpu.
+	jmp leave_again
+
+// ---- system calls: they come without a change of level or stack
+
+	.globl general_system_call_entry
+general_system_call_entry:
+	movq %rsp, VCPU(RSP)
+	movq %rax, VCPU(RAX)
+	movq %rcx, VCPU(RIP)
+	movq %r11, VCPU(RFLAGS)
+	save_but_rax
+	note_user_root
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call system_call_entered
+	jmp leave
+
+// ---- system calls that do not pass KVM: from a stub (user_calls.hpp), as if by `syscall`
+
+// RCX is where the guest goes on.
+	.globl user_call
+user_call:
+	flags_to_r11
+	cmpq $-1, %rcx
+	jne system_call_entry
+	movq $vmm_stack_top, %rsp
+	call user_call_is_unknown
+	ud2
+
+// Behind a site that leads to a stub, the stub goes on.
+	.macro find_return_target
+	movq %rcx, return_target
+	movl user_call_number, %eax
+	shlq $3, %rax
+	addq user_call_returns, %rax
+	cmpq %rcx, (%rax)
+	jne 3f
+	movl user_call_number, %eax
+	movzbl user_call_comparisons(%rax), %eax
+	addq %rcx, %rax
+	movq %rax, user_call_behind
+	movl user_call_number, %eax
+	shlq $USER_CALL_STUB_SHIFT, %rax
+	addq $(user_call_stubs + USER_CALL_TAIL), %rax
+	movq %rax, return_target
+3:
+	.endm
+
+#define SAMPLES_SYSTEM_CALLS
+#include "backends/common/ring3/system_calls.h"
+
+// ---- back to the guest
+
+	.globl enter_guest
+enter_guest:
+	movq $vmm_stack_top, %rsp
+	call return_interrupted
+
+leave:
+	movq $vmm_stack_top, %rsp
+	movb exit_disabled, %al
+	movb %al, interrupts_disabled
+leave_begin: // an event from here on starts over, with the interrupt flag from there
+	testb %al, %al
+	jnz 1f
+	cmpb $0, pending
+	jne leave_again
+1:	cmpb $0, exit_changes_root
+	jne 2f
+	cmpb $0, exit_needs_iret
+	jne 3f
+	pushq exit_frame + 16
+	popfq
+	restore_all
+	movq VCPU(RSP), %rsp
+	jmp *VCPU(RIP)
+3:	pushq exit_frame + 32
+	pushq VCPU(RSP)
+	pushq exit_frame + 16
+	pushq exit_frame + 8
+	pushq VCPU(RIP)
+	restore_all
+leave_iret:
+	iretq
+2:	movb $1, leaving_to_user_root
+	movq VCPU(RIP), %rax
+	movq %rax, exit_frame
+	movq VCPU(RSP), %rax
+	movq %rax, exit_frame + 24
+	movq VCPU(RAX), %rax
+	movq %rax, exit_rax
+	restore_all
+	movq $level_0_leave, %rax
+	jmp level_0_breakpoint
+leave_end:
+
+leave_again:
+	movb $0, leaving_to_user_root
+	movq $vmm_stack_top, %rsp
+	clear_flags
+	call return_interrupted
+	jmp leave
+
+// ---- at level 0, interpreted by KVM at more than half a microsecond an instruction
+
+// Function RDI of those below, with RSI. RSP in the frame of the breakpoint names where this returns to.
+	.globl call_level_0
+call_level_0:
+	movq %rdi, %rax
+level_0_breakpoint:
+	int3
+after_breakpoint:
+	ret
+
+// The most frequent, with RDI.
+	.globl load_root_at_level_0
+load_root_at_level_0:
+	int3
+after_load_root:
+	ret
+
+	.section .shared, "awx"
+	.globl breakpoint_gate, page_fault_gate, level_0_invalidate
+	.globl level_0_write_cr0, level_0_write_cr4
+breakpoint_gate:
+	cmpq $after_load_root, (%rsp)
+	jne 1f
+	movq %rdi, %cr3
+	iretq
+1:	cmpq $after_breakpoint, (%rsp)
+	jne 1f
+	jmp *%rax
+1:	movq $breakpoint_frame, %rsp
+	iretq
+
+level_0_invalidate:
+	invlpg (%rsi)
+	iretq
+
+level_0_write_cr0:
+	movq %rsi, %cr0
+	iretq
+
+level_0_write_cr4:
+	movq %rsi, %cr4
+	iretq
+
+level_0_leave:
+	movb $1, in_user_root
+	movq user_root, %rax
+	movq %rax, %cr3
+	movq exit_rax, %rax
+	movq $exit_frame, %rsp
+level_0_leave_iret:
+	iretq
+
+// RSP is the one register that need not be kept: another frame gives it.
+page_fault_gate:
+	movq %cr2, %rsp
+	xchgq %rsp, page_fault_place
+	iretq
+
+// ---- the same for --isolate
+
+	.macro change_root frame
+	shlb $1, in_user_root
+	movq kernel_root, %rsp
+	movq %rsp, %cr3
+	movq $\frame, %rsp
+	iretq
+	.endm
+
+	.globl isolated_breakpoint_gate, isolated_page_fault_gate
+isolated_breakpoint_gate:
+	cmpq $after_breakpoint, (%rsp)
+	jne 1f
+	jmp *%rax
+1:	cmpq $after_system_call, (%rsp)
+	je 2f
+	cmpq $after_load_root, (%rsp)
+	je 4f
+	change_root isolated_breakpoint_frame
+2:	change_root isolated_system_call_frame
+4:	movq %rdi, %cr3
+	iretq
+
+isolated_page_fault_gate:
+	movq %cr2, %rsp
+	movq %rsp, page_fault_place
+	change_root page_fault_frame
+
+	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
+isolated_gate_\vector:
+	change_root isolated_frame_\vector
+	.endr
+
+isolated_event_gate: // it is the handler that asks
+	movq kernel_root, %rsp
+	movq %rsp, %cr3
+	movq $isolated_event_frame, %rsp
+	iretq
+
+	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
+	.macro level_3_frame name, entry, stack
+	.balign 8
+\name:	.quad \entry, SELECTOR_CODE, 0x202, \stack, SELECTOR_STACK
+	.endm
+	level_3_frame page_fault_frame, page_fault_entry, (page_fault_stack_top - 48)
+	level_3_frame breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
+	level_3_frame isolated_breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
+	level_3_frame isolated_system_call_frame, isolated_system_call, (breakpoint_stack_top - 40)
+	level_3_frame isolated_event_frame, event_entry, (event_stack_top - 40)
+	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
+	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 40)
+	.endr
+	.irp vector, 8, 10, 11, 12, 13, 17
+	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 48)
+	.endr
+
+	.balign 8
+	.globl kernel_root, user_root, exit_frame, pending
+kernel_root: .quad 0
+user_root: .quad 0
+exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
+exit_rax: .quad 0
+page_fault_place: .quad page_fault_frame // from its gate to its entry: the address of the fault
+	.balign 4
+pending: .long 0
+in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until that is noted
+
+	.balign 16
+	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top
+	.skip 512
+trap_stack_top:
+	.skip 512
+page_fault_stack_top:
+	.skip 512
+event_stack_top:
+	.skip 512
+breakpoint_stack_top:
+
+	.text
+// The user's RSP is in the frame of the breakpoint.
+isolated_system_call:
+	movq breakpoint_stack_top - 16, %rsp
+	jmp system_call_entry
+
+// User mode's own: what `syscall` finds there.
+	.section .user_gate, "ax"
+	.globl isolated_system_call_entry
+isolated_system_call_entry:
+	int3
+after_system_call:
+
+	.section .rodata
+	.balign 8
+	.globl exception_entries
+exception_entries: // by vector; 0: none
+	.irp vector, 0, 1
+	.quad exception_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	.quad exception_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 16, 17, 18, 19
+	.quad exception_\vector
+	.endr
+	.globl event_pointer
+event_pointer: .quad event_entry
+
+	.globl isolated_gates
+isolated_gates: // likewise, level 0
+	.irp vector, 0, 1
+	.quad isolated_gate_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	.quad isolated_gate_\vector
+	.endr
+	.quad 0, 0
+	.irp vector, 16, 17, 18, 19
+	.quad isolated_gate_\vector
+	.endr
+	.globl isolated_event_pointer
+isolated_event_pointer: .quad isolated_event_gate
+
+	.data
+	.balign 8
+	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled
+	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, quick_system_calls
+trap_error_code: .quad 0
+trap_cs: .quad 0
+trap_ss: .quad 0
+fault_address: .quad 0
+event_rax: .quad 0
+trap_vector: .long 0
+exit_disabled: .byte 0
+exit_changes_root: .byte 0
+exit_needs_iret: .byte 0 // which takes ten times as long as a jump
+interrupts_disabled: .byte 1
+leaving_to_user_root: .byte 0
+trap_in_user_root: .byte 0
+quick_system_calls: .byte 0
+	.balign 8
+	.globl user_call_number, user_call_behind, user_call_returns, return_target, system_calls_to_sample
+return_target: .quad 0
+user_call_behind: .quad 0 // where the stub goes on to
+user_call_returns: .quad 0 // of the current root, by number of the site
+user_call_number: .long 0
+system_calls_to_sample: .long 1
+
+	.bss
+	.balign 16
+	.globl vmm_stack_top
+	.skip 32768
+vmm_stack_top:
+
+	.section .note.GNU-stack, "", @progbits

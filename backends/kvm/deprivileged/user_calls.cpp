@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/kvm/deprivileged/user_calls.hpp"
+
+#include "backends/common/ring3/user_call_sites.hpp"
+#include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/user_call_offsets.h"
+#include "frontends/x86/paging/shadow/replacements.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+
+namespace previrt::kvm {
+
+namespace {
+
+constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+constexpr unsigned most_copies = 64;
+constexpr unsigned most_sites = 256;
+constexpr unsigned most_roots = 64;
+constexpr unsigned stub_bytes = 1U << USER_CALL_STUB_SHIFT;
+static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + 5); // write_stub
+static_assert(USER_CALL_TAIL + 6 + 7 <= stub_bytes);
+constexpr std::uint64_t user_end = std::uint64_t{1} << 47U;
+constexpr std::uint32_t sampled_of = 61; // a prime: programs call in turns
+
+// A page of the guest's with sites, of which a copy is executed.
+struct Copy {
+    std::uint64_t guest_frame; // or nowhere
+    std::uint8_t* page;
+};
+
+struct Site {
+    unsigned copy;
+    unsigned offset;
+};
+
+// Where a root executes copies. One without any is free.
+struct Root {
+    backend::TableNumber table;
+    unsigned place_count;
+    std::uint64_t places[most_copies]; // or nowhere
+    shadow::Leaf leaves[most_copies];
+    std::uint64_t returns[most_sites]; // behind each site, or nowhere
+};
+
+Copy copies[most_copies];
+unsigned copy_count;
+Site sites[most_sites];
+unsigned site_count;
+Root* roots;
+backend::TableNumber current_table;
+std::uint64_t no_returns[most_sites];
+
+} // namespace
+
+extern "C" {
+void user_call();
+extern std::uint32_t user_call_number;
+extern std::uint64_t user_call_behind;
+extern std::uint64_t* user_call_returns;
+extern std::uint32_t system_calls_to_sample;
+std::uint8_t user_call_stubs[most_sites][stub_bytes];
+std::uint64_t user_call_slots[most_sites];
+std::uint8_t user_call_comparisons[most_sites]; // bytes
+
+// Of a table that two roots share: no one knows from where.
+[[noreturn]] void user_call_is_unknown() {
+    stop_guest("a rewritten system call comes from a page that no root is known to have; its number:",
+               user_call_number);
+}
+}
+
+namespace {
+
+template <typename Place>
+std::uint64_t address_of(Place* place) {
+    return reinterpret_cast<std::uint64_t>(place);
+}
+
+// mov user_call_returns, %rcx; mov 8*number(%rcx), %rcx; movl $number, user_call_number; jmp user_call; and
+// the comparison; jmp *user_call_behind
+void write_stub(unsigned number, std::span<const std::uint8_t> comparison) {
+    std::uint8_t* const stub = user_call_stubs[number];
+    std::uint8_t* to = put(put(stub, 0x250c8b48, 4), address_of(&user_call_returns), 4);
+    to = put(put(to, 0x898b48, 3), number * sizeof(std::uint64_t), 4);
+    to = put(put(put(to, 0x2504c7, 3), address_of(&user_call_number), 4), number, 4);
+    put(put(to, 0xe9, 1), address_of(&user_call) - (address_of(to) + 5), 4);
+    to = stub + USER_CALL_TAIL;
+    std::memcpy(to, comparison.data(), comparison.size());
+    put(put(to + comparison.size(), 0x2524ff, 3), address_of(&user_call_behind), 4);
+    user_call_slots[number] = address_of(stub);
+    user_call_comparisons[number] = static_cast<std::uint8_t>(comparison.size());
+}
+
+std::uint8_t* guest_page(std::uint64_t frame) {
+    return backend::guest_ram() + (frame << page_shift);
+}
+
+std::uint64_t machine_frame_of(const Copy& copy) {
+    return physical_of(copy.page) >> page_shift;
+}
+
+void set_returns(Root& root, unsigned site) {
+    const std::uint64_t place = root.places[sites[site].copy];
+    root.returns[site] = place == nowhere ? nowhere : place + sites[site].offset + system_call_bytes;
+}
+
+void set_place(Root& root, unsigned copy, std::uint64_t place, shadow::Leaf leaf) {
+    root.place_count += (place != nowhere ? 1U : 0U) - (root.places[copy] != nowhere ? 1U : 0U);
+    root.places[copy] = place;
+    root.leaves[copy] = leaf;
+    for (unsigned i = 0; i < site_count; ++i) {
+        if (sites[i].copy == copy) {
+            set_returns(root, i);
+        }
+    }
+}
+
+std::span<Root> all_roots() {
+    return {roots, most_roots};
+}
+
+Root* find_root(backend::TableNumber table) {
+    for (Root& root : all_roots()) {
+        if (root.place_count != 0 && root.table == table) {
+            return &root;
+        }
+    }
+    return nullptr;
+}
+
+Root* find_or_take_root(backend::TableNumber table) {
+    Root* const found = find_root(table);
+    if (found != nullptr) {
+        return found;
+    }
+    for (Root& root : all_roots()) {
+        if (root.place_count == 0) {
+            root.table = table;
+            return &root;
+        }
+    }
+    return nullptr;
+}
+
+Copy* find_or_make_copy(std::uint64_t guest_frame) {
+    for (Copy& copy : std::span(copies, copy_count)) {
+        if (copy.guest_frame == guest_frame) {
+            return &copy;
+        }
+    }
+    if (copy_count == most_copies) {
+        return nullptr;
+    }
+    Copy& copy = copies[copy_count++];
+    copy.guest_frame = guest_frame;
+    std::memcpy(copy.page, guest_page(guest_frame), page_size);
+    return &copy;
+}
+
+// True: it is one now.
+bool add_site(unsigned copy, unsigned offset) {
+    for (const Site& site : std::span(sites, site_count)) {
+        if (site.copy == copy && site.offset == offset) {
+            return true;
+        }
+    }
+    if (site_count == most_sites) {
+        return false;
+    }
+    const unsigned number = site_count++;
+    sites[number] = {.copy = copy, .offset = offset};
+    std::uint8_t* const page = copies[copy].page;
+    write_stub(number, comparison_at({page, page_size}, offset));
+    write_user_call_jump(page + offset, &user_call_slots[number]);
+    ++counters.system_calls_rewritten;
+    for (Root& root : all_roots()) {
+        set_returns(root, number);
+    }
+    return true;
+}
+
+void replacement_left(std::uint64_t machine_frame, shadow::Leaf leaf) {
+    for (unsigned i = 0; i < copy_count; ++i) {
+        if (machine_frame_of(copies[i]) != machine_frame) {
+            continue;
+        }
+        for (Root& root : all_roots()) {
+            if (root.places[i] != nowhere && root.leaves[i] == leaf) {
+                set_place(root, i, nowhere, {});
+            }
+        }
+    }
+}
+
+std::uint64_t replacement_ended(std::uint64_t guest_frame) {
+    for (Copy& copy : std::span(copies, copy_count)) {
+        if (copy.guest_frame == guest_frame) {
+            copy.guest_frame = nowhere;
+            return machine_frame_of(copy);
+        }
+    }
+    stop_guest("a page is not replaced that was:", guest_frame);
+}
+
+void rewrite(Root& root, std::uint64_t place, unsigned offset) {
+    const auto executed = static_cast<unsigned>(std::ranges::find(root.places, place) - root.places);
+    if (executed != most_copies) {
+        if (!comparison_at({copies[executed].page, page_size}, offset).empty()) {
+            add_site(executed, offset);
+        }
+        return;
+    }
+    const std::optional<ExecutedPage> page = shadow_executed_page(place);
+    if (!page || comparison_at({guest_page(page->guest_frame), page_size}, offset).empty()) {
+        return;
+    }
+    Copy* const copy = find_or_make_copy(page->guest_frame);
+    const auto number = static_cast<unsigned>(copy - copies);
+    if (copy == nullptr || root.places[number] != nowhere || !add_site(number, offset)) {
+        return; // a stub has one address in a root
+    }
+    set_place(root, number, place, page->leaf);
+    shadow_replace(*page, place, machine_frame_of(*copy));
+}
+
+} // namespace
+
+void start_user_calls() {
+    std::uint8_t* const pages = take_memory(std::uint64_t{most_copies} * page_size);
+    for (unsigned i = 0; i < most_copies; ++i) {
+        copies[i] = {.guest_frame = nowhere, .page = pages + (std::uint64_t{i} * page_size)};
+    }
+    roots = reinterpret_cast<Root*>(take_memory(most_roots * sizeof(Root)));
+    for (Root& root : all_roots()) {
+        std::ranges::fill(root.places, nowhere);
+        std::ranges::fill(root.returns, nowhere);
+    }
+    std::ranges::fill(no_returns, nowhere);
+    user_call_returns = no_returns;
+    shadow_start_replacements({.left = replacement_left, .ended = replacement_ended});
+}
+
+void follow_user_call_root(backend::TableNumber table) {
+    current_table = table;
+    Root* const root = find_root(table);
+    user_call_returns = root != nullptr ? root->returns : no_returns;
+}
+
+void note_user_call(std::uint64_t next) {
+    const std::uint64_t address = next - system_call_bytes;
+    const auto offset = static_cast<unsigned>(address & (page_size - 1));
+    if (system_calls_to_sample != 0) {
+        return;
+    }
+    system_calls_to_sample = sampled_of;
+    if (handover.rewrites_user_calls == 0 || address >= user_end) {
+        return;
+    }
+    Root* const root = find_or_take_root(current_table);
+    if (root != nullptr) {
+        rewrite(*root, address - offset, offset);
+        user_call_returns = root->returns;
+    }
+}
+
+std::uint64_t address_seen(std::uint64_t address) {
+    const std::uint64_t offset = address - address_of(user_call_stubs);
+    if (offset >= sizeof(user_call_stubs)) {
+        return address;
+    }
+    const std::uint64_t number = offset / stub_bytes;
+    const std::uint64_t behind = user_call_returns[number];
+    const std::uint64_t in_stub = offset % stub_bytes;
+    if (in_stub < USER_CALL_TAIL) {
+        return behind - system_call_bytes;
+    }
+    return behind + (in_stub == USER_CALL_TAIL ? 0 : user_call_comparisons[number]);
+}
+
+std::uint64_t address_executed(std::uint64_t address) {
+    for (unsigned i = 0; i < site_count; ++i) {
+        if (user_call_returns[i] == address) {
+            user_call_behind = address + user_call_comparisons[i];
+            return address_of(user_call_stubs[i]) + USER_CALL_TAIL;
+        }
+    }
+    return address;
+}
+
+bool is_user_call(std::uint64_t address) {
+    return std::ranges::count(std::span(user_call_returns, site_count), address + system_call_bytes) != 0;
+}
+
+} // namespace previrt::kvm

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/deprivileged/contract/layout.hpp"
+
+#include <cstdint>
+
+// Where things are, as in backends/kvm/deprivileged/contract/layout.hpp, but that the guest's RAM is where it
+// believes it to be.
+namespace previrt::kvm_privileged {
+
+using kvm::handover_address;
+using kvm::image_address;
+using kvm::page_shift;
+using kvm::page_size;
+using kvm::table_entries;
+
+// ---- guest-physical
+
+constexpr std::uint64_t most_ram = std::uint64_t{3} << 30U;
+constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
+
+// ---- ports, where a PC has nothing
+
+constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: something is in the ring
+constexpr std::uint16_t port_packets = 0x5658; // likewise: packets were sent, or there is room in what comes
+constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
+enum class PortRequest : std::uint32_t {
+    answer = 1,   // to what it asked of the VMM
+    attention,    // an interrupt waits for the guest, or the timer has to be set
+    ended,        // the guest has, and the console says how
+    announcement, // the tag in R9, RDX in R8; RDI, RSI, RCX. RAX is the answer
+};
+
+// ---- virtual
+
+// All memory, from guest-physical 0 on: in the last 512 GiB, for which all of Linux's address spaces share a
+// table, and of which Linux documents the first 444 as an unused hole.
+constexpr std::uint64_t map_address = 0xffffff8000000000;
+constexpr unsigned map_most_tables = 444; // of 1 GiB each
+
+// In the table of the last 2 MiB, behind the image.
+constexpr unsigned output_index = 503; // two pages each
+constexpr unsigned input_index = 505;
+constexpr unsigned mailbox_index = 507;
+constexpr std::uint64_t output_address = image_address + (std::uint64_t{output_index} << page_shift);
+constexpr std::uint64_t input_address = image_address + (std::uint64_t{input_index} << page_shift);
+constexpr std::uint64_t mailbox_address = image_address + (std::uint64_t{mailbox_index} << page_shift);
+
+} // namespace previrt::kvm_privileged

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/deprivileged/contract/handover.hpp"
+#include "frontends/x86/linux_boot/guest_image.hpp"
+
+#include <cstdint>
+
+// What the monitor and a VMM in privileged mode tell each other while the guest runs. Neither runs while the
+// other does: KVM_RUN comes back first.
+namespace previrt::kvm_privileged {
+
+// The image begins with this: virtual addresses.
+struct ImageHeader {
+    char magic[8];
+    std::uint64_t entry; // for what the monitor asks: at level 0, by page tables of the VMM's own
+    std::uint64_t stack_top;
+    std::uint64_t device_bytes; // of the PC's state
+};
+constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'p', '\0'};
+
+enum class Question : std::uint32_t {
+    load,     // the guest. Answer: `boot`
+    activate, // page tables at `cr3` can hold the VMM; `devices`: a struct Pc. From now on sites call
+    read_port,
+    write_port, // `address`, `width`, `value`: by an instruction that is no site
+    read_memory,
+    write_memory, // likewise, guest-physical: where no RAM is
+    packets,      // came, or there is room for some, or the link has changed
+    announce,     // `announcement`. Answer for a module: `value`
+    halt,         // with interrupts disabled, for ever
+    reset,
+};
+
+// What an interrupt was raised for.
+enum class Cause : std::uint32_t {
+    none,
+    request,  // the 8259s ask for it
+    deadline, // they will, at the deadline
+    input,    // they will, when a character comes
+};
+
+constexpr std::uint32_t no_vector = 256;
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+// The guest's registers at such an instruction, and the tag of its record.
+struct Announcement {
+    std::uint64_t tag;
+    std::uint64_t rdi;
+    std::uint64_t rsi;
+    std::uint64_t rdx;
+    std::uint64_t rcx;
+};
+
+struct Mailbox {
+    Question question;
+    std::uint32_t width;
+    std::uint64_t address;
+    std::uint64_t value;
+    Announcement announcement;
+    // Of the guest, by which its virtual addresses are understood.
+    std::uint64_t cr0;
+    std::uint64_t cr3;
+    std::uint64_t cr4;
+    std::uint64_t efer;
+    std::uint32_t privilege_level;
+    BootState boot;
+
+    // The VMM's, since its last look at the devices. A vector is the one that INTA would give.
+    std::uint64_t deadline;        // nanoseconds of the guest's clock
+    std::uint64_t output_deadline; // likewise: by then the reader wants to be called. The monitor clears it
+    std::uint32_t request_vector;
+    std::uint32_t deadline_vector;
+    std::uint32_t input_vector;
+
+    // The monitor's.
+    std::uint64_t devices;          // guest-physical
+    Cause delivered;                // an interrupt, as INTA would; none other until the VMM has looked
+    std::uint64_t timer;            // it comes back by itself at this time
+    std::uint32_t waits_for_window; // it comes back when the guest enables interrupts
+};
+static_assert(sizeof(Mailbox) <= 4096);
+
+} // namespace previrt::kvm_privileged

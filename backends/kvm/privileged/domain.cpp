@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the monitor gave this guest, and how it is asked for more.
+#include "backends/kvm/privileged/domain.hpp"
+
+#include "inplace-vmm/backend.hpp"
+
+namespace previrt::kvm_privileged {
+
+std::uint8_t* part_of_vmm(const kvm::Part& part) {
+    return pointer_to(handover.vmm_memory + part.offset);
+}
+
+std::span<const std::uint8_t> package() {
+    return {part_of_vmm(handover.package), handover.package.bytes};
+}
+
+void request_of_monitor(PortRequest request) {
+    asm volatile("outl %0, %1" : : "a"(static_cast<std::uint32_t>(request)), "d"(port_request) : "memory");
+}
+
+} // namespace previrt::kvm_privileged
+
+namespace previrt::backend {
+
+using namespace kvm_privileged;
+
+std::uint8_t* guest_ram() {
+    return pointer_to(0);
+}
+
+void prepare_write(std::uint64_t /*guest_frame*/) {} // it is always writable
+
+std::uint64_t guest_ram_bytes() {
+    return handover.guest_memory;
+}
+
+} // namespace previrt::backend

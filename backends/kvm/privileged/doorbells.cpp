@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/common/monitor_link/doorbells.hpp"
+
+#include "backends/kvm/privileged/domain.hpp"
+#include "inplace-vmm/backend.hpp"
+
+namespace previrt::monitored {
+
+using namespace kvm_privileged;
+
+// Where the guest's page tables show them too.
+ConsoleRing& output_ring() {
+    return *reinterpret_cast<ConsoleRing*>(output_address);
+}
+
+ConsoleRing& input_ring() {
+    return *reinterpret_cast<ConsoleRing*>(input_address);
+}
+
+// It needs no exit of its own: the next one will do, if it comes soon.
+void ring_for_reader() {
+    constexpr std::uint64_t soon = 5'000'000;
+    const std::uint64_t latest = backend::now() + soon;
+    mailbox.output_deadline = latest < mailbox.output_deadline ? latest : mailbox.output_deadline;
+}
+
+void ring_for_room() {
+    asm volatile("outl %0, %1" : : "a"(0), "d"(port_output) : "memory");
+}
+
+void ring_for_end() {
+    request_of_monitor(PortRequest::ended);
+}
+
+const NetworkStart& network() {
+    return handover.network;
+}
+
+std::uint8_t* place_of(const Part& part) {
+    return part_of_vmm(part);
+}
+
+void ring_for_packets() {
+    asm volatile("outl %0, %1" : : "a"(0), "d"(port_packets) : "memory");
+}
+
+} // namespace previrt::monitored

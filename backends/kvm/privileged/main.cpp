@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the monitor asks. Each question begins on an empty stack, by the VMM's own page tables, and ends with
+// the answer.
+#include "backends/kvm/privileged/devices.hpp"
+#include "backends/kvm/privileged/domain.hpp"
+#include "frontends/x86/devices/device_memory.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/devices/port_access.hpp"
+#include "frontends/x86/linux_boot/guest_image.hpp"
+#include "frontends/x86/sites/module_sites.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/package.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt::kvm_privileged {
+
+extern "C" {
+extern std::uint8_t vmm_stack_top[];
+void question_entry();
+[[noreturn]] void question_asked();
+
+[[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
+    .magic = {'p', 'v', 't', '-', 'k', 'v', 'p', '\0'},
+    .entry = reinterpret_cast<std::uint64_t>(&question_entry),
+    .stack_top = reinterpret_cast<std::uint64_t>(&vmm_stack_top),
+    .device_bytes = sizeof(Pc),
+};
+}
+
+namespace {
+
+// Part of the image: find_site() looks here by the guest's page tables as well.
+constexpr std::size_t most_sites = 49152;
+alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
+
+void load() {
+    start_events();
+    mailbox.boot = place_guest(package());
+}
+
+void count_trapped(SiteKind kind) {
+    if (vcpu.cpl != 0) {
+        return; // a program has no sites
+    }
+    ++counters.trapped_sites[static_cast<std::uint8_t>(kind)];
+}
+
+void access_devices(Question question) {
+    take_delivered();
+    const auto port = static_cast<std::uint16_t>(mailbox.address);
+    switch (question) {
+    case Question::read_port:
+        count_trapped(SiteKind::in);
+        mailbox.value = read_port(port, mailbox.width);
+        break;
+    case Question::write_port:
+        count_trapped(SiteKind::out);
+        write_port(port, mailbox.width, static_cast<std::uint32_t>(mailbox.value));
+        break;
+    case Question::read_memory:
+        count_trapped(SiteKind::mmio_read);
+        read_device(mailbox.address, &mailbox.value, mailbox.width);
+        break;
+    case Question::write_memory:
+        count_trapped(SiteKind::mmio_write);
+        write_device(mailbox.address, &mailbox.value, mailbox.width);
+        break;
+    default:
+        take_events();
+    }
+    predict();
+}
+
+void take_announcement(const Announcement& what) {
+    switch (static_cast<AnnouncementTag>(what.tag)) {
+    case AnnouncementTag::table:
+        take_announced_sites(what.rdi, what.rsi);
+        return;
+    case AnnouncementTag::module: {
+        // The processor does for a module that was not prepared what sites are for.
+        const bool is_prepared = what.rcx != 0 || what.rsi != 0;
+        const Refusal refusal =
+            is_prepared
+                ? take_announced_module(
+                      {.table = what.rdi, .table_bytes = what.rsi, .note = what.rdx, .note_bytes = what.rcx})
+                : Refusal::none;
+        mailbox.value = static_cast<std::uint64_t>(refusal);
+        return;
+    }
+    case AnnouncementTag::forget:
+        forget_announced_sites(what.rdi, what.rsi);
+        return;
+    }
+    stop_guest("an announcement that the VMM does not know:", what.tag);
+}
+
+void answer(Question question) {
+    switch (question) {
+    case Question::load:
+        load();
+        return;
+    case Question::activate:
+        enter_address_space(mailbox.cr3);
+        rewrite_kernel();
+        take_devices();
+        return;
+    case Question::read_port:
+    case Question::write_port:
+    case Question::read_memory:
+    case Question::write_memory:
+    case Question::packets:
+        access_devices(question);
+        return;
+    case Question::announce:
+        take_announcement(mailbox.announcement);
+        return;
+    case Question::halt:
+        end_guest(end_powered_off);
+    case Question::reset:
+        end_guest(end_rebooted);
+    }
+    stop_guest("a question that the VMM does not know:", static_cast<std::uint64_t>(question));
+}
+
+} // namespace
+
+extern "C" void question_asked() {
+    vcpu.cr0 = mailbox.cr0;
+    vcpu.cr3 = mailbox.cr3;
+    vcpu.cr4 = mailbox.cr4;
+    vcpu.efer = mailbox.efer;
+    vcpu.cpl = static_cast<std::uint8_t>(mailbox.privilege_level);
+    answer(mailbox.question);
+    request_of_monitor(PortRequest::answer);
+    stop_guest("the monitor took no answer");
+}
+
+} // namespace previrt::kvm_privileged
+
+namespace previrt::backend {
+
+// Once, and all of it: the image has no more.
+std::span<KnownSite> memory_for_sites(std::size_t least) {
+    using namespace kvm_privileged;
+    if (least > most_sites || !known_sites().empty()) {
+        return {};
+    }
+    return {reinterpret_cast<KnownSite*>(sites), most_sites};
+}
+
+KernelFaults kernel_faults() {
+    return KernelFaults::to_the_guest;
+}
+
+} // namespace previrt::backend

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/common/contract/console_ring.hpp"
+#include "backends/common/contract/network_start.hpp"
+#include "backends/common/monitor_link/clock.hpp"
+
+#include <cstdint>
+
+// What the monitor and the VMM tell each other.
+namespace previrt::process {
+
+using monitored::ConsoleRing;
+using monitored::Part;
+
+// The image begins with this.
+struct ImageHeader {
+    char magic[8];
+    std::uint64_t image_end;
+    std::uint64_t event_word; // 32 bits: what the monitor sets and wakes (futex), before it sends its signal
+};
+constexpr char image_magic[8] = {'p', 'v', 't', '-', 'p', 'r', 'o', 'c'};
+
+// One page, at handover_address: the monitor writes it before the start.
+struct Handover {
+    std::uint64_t guest_memory; // bytes of RAM
+    std::uint64_t vmm_bytes;    // at the file's start: the image, then the parts; the guest's RAM follows
+    Part package;
+    Part free; // whole pages, zero
+    Part output;
+    Part input;
+    Part filter; // instructions of a seccomp filter
+    Part users;  // with --isolate: the stub's page, and what is shared with each user process
+    std::uint64_t rewrites_user_calls;
+    std::uint64_t isolates_user_mode;
+    monitored::ClockStart clock;
+    monitored::NetworkStart network;
+    std::uint32_t most_hosts; // host processes: more are refused
+};
+
+// What the monitor adds to the event word.
+constexpr std::uint32_t event_pending = 1;
+
+} // namespace previrt::process

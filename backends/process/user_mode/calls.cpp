@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/process/user_mode/calls.hpp"
+
+#include "backends/common/ring3/user_call_sites.hpp"
+#include "backends/process/address_space_processes.hpp"
+#include "backends/process/domain.hpp"
+#include "backends/process/frame_offsets.h"
+#include "backends/process/host_map.hpp"
+#include "backends/process/system_call.hpp"
+#include "backends/process/user_mode/process.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/counters.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace previrt::process {
+
+extern "C" {
+// entry.S: RCX is where the guest goes on.
+void user_call();
+extern std::uint32_t user_call_number;
+}
+
+namespace {
+
+constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+constexpr unsigned most_copies = 64;
+constexpr unsigned most_stubs = 512;
+constexpr unsigned stub_bytes = 64;
+constexpr unsigned stub_tail = 26; // behind what enters the VMM
+
+// A guest's page with sites, and what is executed in its place.
+struct Copy {
+    std::uint64_t frame; // of the file: the guest's page; or nowhere
+    std::uint8_t* original;
+    std::uint8_t* page;
+};
+Copy copies[most_copies];
+unsigned copy_count;
+std::uint8_t* copy_pages;
+
+struct Site {
+    std::uint16_t copy;
+    std::uint16_t offset;
+    std::uint8_t comparison[6];
+    std::uint8_t comparison_bytes;
+};
+Site sites[most_stubs];
+unsigned site_count;
+
+// Of each host process alone.
+struct OwnCalls {
+    std::uint64_t slots[most_stubs];   // what the sites jump through
+    std::uint64_t returns[most_stubs]; // behind each site, where its stub is made; else nowhere
+    std::uint8_t stubs[most_stubs][stub_bytes];
+    std::uint64_t places[most_copies]; // where each copy is executed
+};
+static_assert(sizeof(OwnCalls) <= calls_bytes && offsetof(OwnCalls, slots) == 0);
+static_assert(calls_address + offsetof(OwnCalls, returns) == USER_CALL_RETURNS);
+static_assert(calls_address + offsetof(OwnCalls, stubs) + stub_tail == USER_CALL_TAILS);
+static_assert(stub_bytes == 1U << USER_CALL_STUB_SHIFT);
+
+OwnCalls& calls_of(unsigned host) {
+    return *reinterpret_cast<OwnCalls*>(user_part(host));
+}
+
+// In the current process, or where the VMM has those of its user process.
+OwnCalls& own() {
+    return isolates() ? calls_of(number_of(current_host())) : *reinterpret_cast<OwnCalls*>(calls_address);
+}
+
+// Where they are executed.
+constexpr std::uint64_t stubs_address = calls_address + offsetof(OwnCalls, stubs);
+std::uint64_t stub_address(unsigned number) {
+    return stubs_address + (std::uint64_t{number} * stub_bytes);
+}
+
+std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t place, std::uint64_t target) {
+    constexpr unsigned length = 5;
+    return put(put(to, 0xe9, 1), target - (place + length), 4);
+}
+
+// ud2
+void unmake_stub(OwnCalls& calls, unsigned number) {
+    calls.slots[number] = stub_address(number);
+    calls.returns[number] = nowhere;
+    put(calls.stubs[number], 0x0b0f, 2);
+}
+
+void unmake_all(OwnCalls& calls) {
+    for (unsigned i = 0; i < most_stubs; ++i) {
+        unmake_stub(calls, i);
+    }
+    for (std::uint64_t& place : calls.places) {
+        place = nowhere;
+    }
+}
+
+std::uint64_t place_of(const Site& site) {
+    const std::uint64_t page = own().places[site.copy];
+    return page == nowhere ? nowhere : page + site.offset;
+}
+
+// movabs $behind, %rcx; movl $number, user_call_number; jmp user_call; then the comparison, and jmp *0(%rip)
+// to behind that
+void make_stub(unsigned number) {
+    OwnCalls& calls = own();
+    const Site& site = sites[number];
+    const std::uint64_t behind = place_of(site) + system_call_bytes;
+    const std::uint64_t entry = isolates() ? user_stub_address : reinterpret_cast<std::uint64_t>(&user_call);
+    const std::uint64_t number_place = isolates() ? user_state_address + offsetof(UserState, call_number)
+                                                  : reinterpret_cast<std::uint64_t>(&user_call_number);
+    std::uint8_t* const first = calls.stubs[number];
+    std::uint8_t* to = first;
+    to = put(put(to, 0xb948, 2), behind, 8);
+    to = put(put(put(to, 0x2504c7, 3), number_place, 4), number, 4);
+    to = put_jump(to, stub_address(number) + static_cast<std::uint64_t>(to - first), entry);
+    std::memcpy(to, site.comparison, site.comparison_bytes);
+    to = put(put(to + site.comparison_bytes, 0x25ff, 2), 0, 4);
+    put(to, behind + site.comparison_bytes, 8);
+    calls.returns[number] = behind;
+}
+
+// How often a site has called, about.
+constexpr unsigned often = 64;
+std::uint8_t calls_seen[4096];
+
+bool is_frequent(std::uint64_t address) {
+    std::uint8_t& seen = calls_seen[(address ^ (address >> 12U)) % sizeof(calls_seen)];
+    return ++seen % often == 0;
+}
+
+std::uint8_t* page_of_frame(std::uint64_t frame) {
+    return reinterpret_cast<std::uint8_t*>(ram_address + ((frame - first_guest_frame()) << page_shift));
+}
+
+Copy* find_copy(std::uint64_t frame) {
+    for (Copy& copy : std::span(copies, copy_count)) {
+        if (copy.frame == frame) {
+            return &copy;
+        }
+    }
+    return nullptr;
+}
+
+unsigned number_of(const Copy& copy) {
+    return static_cast<unsigned>(&copy - copies);
+}
+
+bool is_current(const Copy& copy) {
+    return std::memcmp(page_of_frame(copy.frame), copy.original, page_size) == 0;
+}
+
+void unmake_stubs_of(OwnCalls& calls, unsigned copy) {
+    for (unsigned i = 0; i < site_count; ++i) {
+        if (sites[i].copy == copy && calls.returns[i] != nowhere) {
+            unmake_stub(calls, i);
+        }
+    }
+}
+
+void forget(OwnCalls& calls, std::uint64_t address, std::uint64_t bytes) {
+    for (unsigned i = 0; i < copy_count; ++i) {
+        std::uint64_t& place = calls.places[i];
+        if (place != nowhere && place - address < bytes) {
+            place = nowhere;
+            unmake_stubs_of(calls, i);
+        }
+    }
+}
+
+// No process executes it any more.
+void drop(Copy& copy) {
+    let_write(copy.frame, true);
+    copy.frame = nowhere;
+    outdate_all_hosts();
+}
+
+bool is_used_at(const Copy& copy, backend::TableNumber root, std::uint64_t address) {
+    const std::uint64_t entry = entry_in_force(root, address);
+    return (entry & page_present) != 0 && machine_frame_in(entry) == copy.frame;
+}
+
+void use_copy(Copy& copy, backend::TableNumber root, std::uint64_t address) {
+    const unsigned number = number_of(copy);
+    std::uint64_t& place = own().places[number];
+    if (place != address) {
+        if (place != nowhere && is_used_at(copy, root, place)) {
+            return; // a stub has one address
+        }
+        unmake_stubs_of(own(), number);
+        place = address;
+    }
+    map_copy(address, reinterpret_cast<std::uint64_t>(copy.page));
+}
+
+} // namespace
+
+void start_user_calls() {
+    copy_pages = take_memory(std::uint64_t{2} * most_copies * page_size);
+    unmake_all(own());
+}
+
+void start_user_calls_of(unsigned host) {
+    if (isolates()) {
+        unmake_all(calls_of(host));
+    }
+}
+
+void forget_user_calls(std::uint64_t address, std::uint64_t bytes) {
+    if (!isolates()) {
+        forget(own(), address, bytes);
+    }
+}
+
+void forget_user_calls(unsigned host, std::uint64_t address, std::uint64_t bytes) {
+    forget(calls_of(host), address, bytes);
+}
+
+void note_user_call(backend::TableNumber root, std::uint64_t next) {
+    const std::uint64_t address = next - system_call_bytes;
+    const auto offset = static_cast<unsigned>(address & (page_size - 1));
+    if (handover.rewrites_user_calls == 0 || site_count == most_stubs || address >= user_end ||
+        !is_frequent(address)) {
+        return;
+    }
+    const std::uint64_t entry = entry_in_force(root, address);
+    if ((entry & (page_present | page_writable | page_no_execute)) != page_present ||
+        backend::guest_frame_of(machine_frame_in(entry)) >= handover.guest_memory >> page_shift) {
+        return;
+    }
+    const std::uint64_t frame = machine_frame_in(entry);
+    const std::uint8_t* const page = page_of_frame(frame);
+    const std::span<const std::uint8_t> comparison = comparison_at({page, page_size}, offset);
+    if (comparison.empty()) {
+        return;
+    }
+    Copy* copy = find_copy(frame);
+    if (copy == nullptr) {
+        if (copy_count == most_copies) {
+            return;
+        }
+        copy = &copies[copy_count];
+        std::uint8_t* const pages = copy_pages + (std::uint64_t{2} * copy_count * page_size);
+        *copy = {.frame = frame, .original = pages, .page = pages + page_size};
+        std::memcpy(copy->original, page, page_size);
+        std::memcpy(copy->page, page, page_size);
+        ++copy_count;
+        let_write(frame, false);
+        outdate_all_hosts(); // where it is mapped writable, that is to show
+    } else if (!is_current(*copy)) {
+        drop(*copy);
+        return;
+    }
+    for (const Site& site : std::span(sites, site_count)) {
+        if (site.copy == number_of(*copy) && site.offset == offset) {
+            return; // this process executes the original
+        }
+    }
+    Site& site = sites[site_count];
+    site = {.copy = static_cast<std::uint16_t>(number_of(*copy)),
+            .offset = static_cast<std::uint16_t>(offset),
+            .comparison = {},
+            .comparison_bytes = static_cast<std::uint8_t>(comparison.size())};
+    std::memcpy(site.comparison, comparison.data(), comparison.size());
+    write_user_call_jump(copy->page + offset,
+                         reinterpret_cast<const std::uint64_t*>(calls_address) + site_count);
+    ++site_count;
+    ++counters.system_calls_rewritten;
+    use_copy(*copy, root, address & ~(page_size - 1));
+}
+
+void follow_mapping(backend::TableNumber root, const UserMapping& mapping) {
+    for (Copy& copy : std::span(copies, copy_count)) {
+        const std::uint64_t offset = (copy.frame - mapping.frame) << page_shift;
+        if (copy.frame == nowhere || copy.frame < mapping.frame || offset >= mapping.bytes) {
+            continue;
+        }
+        if (mapping.is_writable || !is_current(copy)) {
+            drop(copy);
+        } else if (mapping.is_executed) {
+            use_copy(copy, root, mapping.address + offset);
+        } else {
+            map_for_reading(mapping.address + offset, copy.frame);
+        }
+    }
+}
+
+bool let_kernel_write(std::uint64_t address) {
+    Copy* const copy = address - ram_address < handover.guest_memory
+                           ? find_copy(first_guest_frame() + ((address - ram_address) >> page_shift))
+                           : nullptr;
+    if (copy != nullptr) {
+        drop(*copy);
+    }
+    return copy != nullptr;
+}
+
+void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
+    for (const Copy& copy : std::span(copies, copy_count)) {
+        if (copy.frame != nowhere) {
+            action(copy.frame);
+        }
+    }
+}
+
+std::uint64_t address_seen(std::uint64_t address) {
+    const std::uint64_t offset = address - stubs_address;
+    if (offset >= sizeof(own().stubs)) {
+        return address;
+    }
+    const auto number = static_cast<unsigned>(offset / stub_bytes);
+    const Site& site = sites[number];
+    const std::uint64_t at_site = place_of(site);
+    if (offset % stub_bytes < stub_tail) {
+        return at_site;
+    }
+    const bool is_compared = offset % stub_bytes > stub_tail;
+    return at_site + system_call_bytes + (is_compared ? site.comparison_bytes : 0);
+}
+
+std::uint64_t address_executed(std::uint64_t address) {
+    const OwnCalls& calls = own();
+    for (unsigned i = 0; i < site_count; ++i) {
+        if (calls.returns[i] == address) {
+            return stub_address(i) + stub_tail;
+        }
+    }
+    return address;
+}
+
+bool resolve_user_call(std::uint64_t address) {
+    const std::uint64_t stub = address - stubs_address;
+    for (unsigned i = 0; i < site_count; ++i) {
+        const std::uint64_t place = place_of(sites[i]);
+        const bool is_wanted = stub / stub_bytes == i || address == place + system_call_bytes;
+        if (is_wanted && place != nowhere) {
+            make_stub(i);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_user_call(std::uint64_t address) {
+    return std::ranges::any_of(std::span(sites, site_count),
+                               [&](const Site& site) { return place_of(site) == address; });
+}
+
+} // namespace previrt::process

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/process/contract/user_state.hpp"
+
+#include <cstdint>
+#include <span>
+
+// What has to change in the memory of each user process, in this order, before its program goes on. Host
+// processes are given by their numbers.
+namespace previrt::process {
+
+// Whether it overlaps what each user process has of its own.
+bool is_user_processes_own(std::uint64_t address, std::uint64_t bytes);
+
+void note_user_mapping(unsigned host, std::uint64_t address, std::uint64_t bytes, std::uint32_t protection,
+                       std::uint64_t offset);
+// 0: it is unmapped.
+void note_user_protection(unsigned host, std::uint64_t address, std::uint64_t bytes,
+                          std::uint32_t protection);
+// All of it is unmapped.
+void outdate_user(unsigned host);
+
+// Until the next call.
+std::span<UserOperation> take_user_operations(unsigned host);
+
+} // namespace previrt::process

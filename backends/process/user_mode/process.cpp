@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/process/user_mode/process.hpp"
+
+#include "backends/process/address_space_processes.hpp"
+#include "backends/process/domain.hpp"
+#include "backends/process/frame.hpp"
+#include "backends/process/system_call.hpp"
+#include "backends/process/user_mode/filter.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/stop.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace previrt::process {
+
+extern "C" {
+extern std::uint32_t pending; // entry.S
+// The first user process, with our descriptors: it begins with the operations of the state at this offset of
+// the file, and has the stub that lies at that one.
+std::int64_t clone_user_template(std::uint64_t state_offset, std::uint64_t stub_offset);
+// What the listener tells. An event that is pending, or comes, interrupts it.
+std::int64_t receive_unless_pending(void* notification);
+}
+
+namespace {
+
+// Linux's seccomp_notif and seccomp_notif_resp.
+struct Notification {
+    std::uint64_t identity;
+    std::uint32_t process;
+    std::uint32_t flags;
+    std::int32_t call;
+    std::uint32_t architecture;
+    std::uint64_t next;
+    std::uint64_t arguments[6];
+};
+static_assert(sizeof(Notification) == 80);
+struct Answer {
+    std::uint64_t identity;
+    std::int64_t value;
+    std::int32_t error;
+    std::uint32_t flags;
+};
+static_assert(sizeof(Answer) == 24);
+
+constexpr std::uint64_t notification_receive = NOTIFICATION_RECEIVE;
+constexpr std::uint64_t notification_send = 0xc0182101;
+constexpr std::uint64_t notification_set_flags = 0x40082104;
+constexpr std::uint32_t flag_continue = 1;
+constexpr std::int64_t interrupted = -4;
+constexpr std::int64_t is_gone = -2;
+
+struct UserProcess {
+    std::uint32_t identity;  // 0: none
+    std::uint64_t stopped;   // the notification that waits for our answer
+    bool has_lost_its_stack; // for signals: the last has taken it away
+    bool arms_stack;         // on its way
+};
+UserProcess user_processes[most_hosts];
+UserProcess user_template;
+
+std::uint64_t part_offset(unsigned number) {
+    return handover.users.offset + page_size + (number * user_part_bytes);
+}
+
+std::uint8_t* part(unsigned number) {
+    return reinterpret_cast<std::uint8_t*>(arena_address + part_offset(number));
+}
+
+UserState& state_in(unsigned number) {
+    return *reinterpret_cast<UserState*>(part(number) + calls_bytes);
+}
+
+Notification receive() {
+    Notification notification{};
+    std::int64_t result = interrupted;
+    while (result == interrupted || result == is_gone) { // the process, or what it asked, by a signal
+        notification = {};
+        result = call_host(
+            call_ioctl,
+            {.first = user_listener, .second = notification_receive, .third = address_of(&notification)});
+    }
+    if (result != 0) {
+        stop_guest("the host tells of no user process; error", static_cast<std::uint64_t>(-result));
+    }
+    return notification;
+}
+
+bool answer(std::uint64_t identity, std::int32_t error, std::uint32_t flags) {
+    const Answer answer{.identity = identity, .value = 0, .error = error, .flags = flags};
+    const std::int64_t result = call_host(
+        call_ioctl, {.first = user_listener, .second = notification_send, .third = address_of(&answer)});
+    if (result != 0 && result != is_gone) {
+        stop_guest("the host takes no answer for a user process; error", static_cast<std::uint64_t>(-result));
+    }
+    return result == 0;
+}
+
+bool has_stopped(const Notification& notification) {
+    return notification.next == stub_place(user_stub_stopped);
+}
+
+// Of this process: no other one can be where it could ask.
+void check_process(const Notification& notification, const UserProcess& process) {
+    if (notification.process != process.identity) {
+        stop_guest("a user process acts that is to wait: number", notification.process);
+    }
+}
+
+// From where it stopped. A signal of somebody else's may have interrupted it there: then it stops anew.
+void go_on(UserProcess& process) {
+    while (!answer(process.stopped, 0, 0)) {
+        const Notification notification = receive();
+        check_process(notification, process);
+        process.stopped = notification.identity;
+    }
+}
+
+void put_operations(UserState& state, std::span<const UserOperation> operations, UserThen then) {
+    std::ranges::copy(operations, state.operations);
+    state.operation_count = operations.size();
+    state.then = then;
+}
+
+bool is_operation(const Notification& notification, const UserOperation& operation) {
+    return notification.next == stub_place(user_stub_operated) &&
+           static_cast<std::uint64_t>(notification.call) == operation.call &&
+           std::ranges::equal(operation.arguments, notification.arguments);
+}
+
+UserStopped stopped_for(UserProcess& process, const Notification& notification) {
+    process.stopped = notification.identity;
+    UserStopped stopped{.arguments = {}};
+    std::ranges::copy(notification.arguments, stopped.arguments);
+    if (process.arms_stack && !stopped.is(UserStop::failed)) { // that comes before
+        process.has_lost_its_stack = false;
+    }
+    process.arms_stack = false;
+    process.has_lost_its_stack = process.has_lost_its_stack || stopped.is(UserStop::by_signal);
+    return stopped;
+}
+
+void arm_stack(UserProcess& process, UserState& state, bool arms) {
+    process.arms_stack = arms;
+    state.arms_stack = arms ? 1 : 0;
+}
+
+// Each asks, and only what was wished is done. A signal may come first, and then it begins anew. Gives what
+// it stopped for instead, if one failed.
+std::optional<UserStopped> watch_operations(UserProcess& process, UserState& state,
+                                            std::span<const UserOperation> operations) {
+    std::size_t done = 0;
+    while (done < operations.size()) {
+        const Notification notification = receive();
+        check_process(notification, process);
+        if (has_stopped(notification)) {
+            const UserStopped stopped = stopped_for(process, notification);
+            if (stopped.is(UserStop::failed) &&
+                stopped.arguments[1] != static_cast<std::uint64_t>(interrupted)) {
+                return stopped;
+            }
+            arm_stack(process, state, process.has_lost_its_stack);
+            done = 0;
+            go_on(process);
+        } else if (is_operation(notification, operations[done])) {
+            done += answer(notification.identity, 0, flag_continue) ? 1 : 0;
+        } else {
+            answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
+        }
+    }
+    return std::nullopt;
+}
+
+void must_be_done(const UserStopped& stopped) {
+    if (!stopped.is(UserStop::done)) {
+        stop_guest("a user process cannot be made; error", 0 - stopped.arguments[1]);
+    }
+}
+
+void do_operations(UserProcess& process, UserState& state, std::span<const UserOperation> operations) {
+    put_operations(state, operations, then_stop);
+    go_on(process);
+    if (const std::optional<UserStopped> failed = watch_operations(process, state, operations)) {
+        must_be_done(*failed);
+    }
+    const Notification notification = receive();
+    check_process(notification, process);
+    must_be_done(stopped_for(process, notification));
+}
+
+// ---- the template
+
+struct Action {
+    std::uint64_t handler;
+    std::uint64_t flags;
+    std::uint64_t restorer;
+    std::uint64_t mask;
+};
+
+// What the template needs for its start, in memory that it has.
+struct TemplateStart {
+    Action handled;
+    struct {
+        std::uint64_t count;
+        std::uint64_t instructions;
+    } filter;
+    FilterInstruction instructions[192];
+};
+
+constexpr std::uint64_t template_start_offset = exit_vectors_offset;
+static_assert(sizeof(TemplateStart) <= vector_bytes);
+
+void fill_template_start(TemplateStart& start) {
+    constexpr std::uint64_t with_information = 4;
+    constexpr std::uint64_t has_restorer = 0x04000000;
+    constexpr std::uint64_t on_own_stack = 0x08000000;
+    constexpr std::uint64_t not_deferred = 0x40000000;
+    // It never returns: the way out is a jump.
+    start.handled = {.handler = stub_place(user_stub_signal),
+                     .flags = with_information | has_restorer | on_own_stack | not_deferred,
+                     .restorer = stub_place(user_stub_signal),
+                     .mask = 0};
+    start.filter = {.count = make_user_filter(start.instructions).size(),
+                    .instructions =
+                        user_state_address + template_start_offset + offsetof(TemplateStart, instructions)};
+}
+
+constexpr std::uint8_t user_signals[] = {signal_illegal, signal_trap,        signal_bus, signal_arithmetic,
+                                         signal_segment, signal_system_call, user_signal};
+
+void put_template_operations(UserState& state) {
+    constexpr std::uint64_t start = user_state_address + template_start_offset;
+    constexpr std::uint64_t set_filter = 1;
+    constexpr std::uint64_t new_listener = 8;
+    constexpr std::uint64_t first_address = 0x10000;
+    UserOperation operations[most_user_operations] = {};
+    unsigned count = 0;
+    operations[count++] = {
+        .call = call_munmap, .arguments = {first_address, user_stub_address - first_address}, .reserved = 0};
+    operations[count++] = {.call = call_munmap, .arguments = {calls_address, calls_bytes}, .reserved = 0};
+    operations[count++] = {
+        .call = call_munmap, .arguments = {user_own_end, host_end - user_own_end}, .reserved = 0};
+    for (const std::uint8_t signal : user_signals) {
+        operations[count++] = {
+            .call = call_rt_sigaction,
+            .arguments = {signal, start + offsetof(TemplateStart, handled), 0, sizeof(std::uint64_t)},
+            .reserved = 0};
+    }
+    operations[count++] = {
+        .call = call_sigaltstack, .arguments = {stub_place(user_stub_signal_stack)}, .reserved = 0};
+    operations[count++] = {.call = call_seccomp,
+                           .arguments = {set_filter, new_listener, start + offsetof(TemplateStart, filter)},
+                           .reserved = 0};
+    put_operations(state, {operations, count}, then_announce);
+}
+
+void await_template(UserState& state) {
+    while (__atomic_load_n(&state.started, __ATOMIC_SEQ_CST) == 0) {
+        call_host(call_futex, {.first = address_of(&state.started)});
+    }
+}
+
+// It had our descriptors, so that we have its listener. From here on it has the memory alone.
+void take_descriptors_away(UserState& state) {
+    constexpr std::uint64_t unshare = 2;
+    constexpr std::uint64_t last = 0xffffffff;
+    const UserOperation operations[] = {
+        {.call = call_close_range, .arguments = {memory_descriptor + 1, last, unshare}, .reserved = 0},
+        {.call = call_close_range, .arguments = {0, memory_descriptor - 1, unshare}, .reserved = 0},
+    };
+    do_operations(user_template, state, operations);
+}
+
+UserOperation mapping_of(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection,
+                         std::uint64_t offset) {
+    return {.call = call_mmap,
+            .arguments = {address, bytes, protection, map_shared | map_fixed, memory_descriptor, offset},
+            .reserved = 0};
+}
+
+} // namespace
+
+bool isolates() {
+    return handover.isolates_user_mode != 0;
+}
+
+std::uint8_t* user_part(unsigned host) {
+    return part(host + 1);
+}
+
+UserState& user_state(unsigned host) {
+    return state_in(host + 1);
+}
+
+void start_user_processes() {
+    if (!isolates()) {
+        return;
+    }
+    std::memcpy(part_of_vmm(handover.users), user_stub, static_cast<std::size_t>(user_stub_end - user_stub));
+    UserState& state = state_in(0);
+    fill_template_start(*reinterpret_cast<TemplateStart*>(part(0) + calls_bytes + template_start_offset));
+    put_template_operations(state);
+    const std::int64_t identity = clone_user_template(part_offset(0) + calls_bytes, handover.users.offset);
+    if (identity < 0) {
+        stop_guest("the host gives no user process");
+    }
+    user_template.identity = static_cast<std::uint32_t>(identity);
+    await_template(state);
+    const Notification notification = receive();
+    check_process(notification, user_template);
+    must_be_done(stopped_for(user_template, notification));
+    constexpr std::uint64_t wakes_here = 1; // on our processor; since Linux 6.6, and else it is slower
+    call_host(call_ioctl, {.first = user_listener, .second = notification_set_flags, .third = wakes_here});
+    take_descriptors_away(state);
+}
+
+bool have_user_process(unsigned host) {
+    UserProcess& made = user_processes[host];
+    if (made.identity != 0) {
+        return true;
+    }
+    UserState& templates = state_in(0);
+    const UserOperation clone[] = {{.call = call_clone, .arguments = {clone_beside_us}, .reserved = 0}};
+    put_operations(templates, clone, then_stop);
+    go_on(user_template);
+    if (watch_operations(user_template, templates, clone)) {
+        return false;
+    }
+    // Both stop, in any order.
+    std::uint64_t told = 0;
+    while (made.identity == 0 || told == 0) {
+        const Notification notification = receive();
+        if (notification.process != user_template.identity) {
+            made = {.identity = notification.process,
+                    .stopped = notification.identity,
+                    .has_lost_its_stack = false,
+                    .arms_stack = false};
+            continue;
+        }
+        const UserStopped stopped = stopped_for(user_template, notification);
+        if (!stopped.is(UserStop::done)) {
+            return false;
+        }
+        told = stopped.arguments[1];
+    }
+    if (told != made.identity) {
+        stop_guest("a user process acts that is to wait: number", made.identity);
+    }
+    // It goes on with the operations of its own state as soon as that is mapped: they are the same.
+    const UserOperation mappings[] = {
+        mapping_of(user_state_address, user_state_bytes, may_read | may_write,
+                   part_offset(host + 1) + calls_bytes),
+        mapping_of(calls_address, calls_bytes, may_read | may_execute, part_offset(host + 1)),
+        // Two calls Linux lets pass any filter (uprobe and uretprobe).
+        {.call = call_prctl,
+         .arguments = {set_user_dispatch, dispatch_on, user_stub_address, page_size},
+         .reserved = 0},
+    };
+    put_operations(templates, mappings, then_stop);
+    do_operations(made, user_state(host), mappings);
+    return true;
+}
+
+void do_user_operations(unsigned host, std::span<const UserOperation> operations) {
+    do_operations(user_processes[host], user_state(host), operations);
+}
+
+UserStopped run_user_process(unsigned host, std::span<const UserOperation> operations, UserRun how) {
+    UserProcess& process = user_processes[host];
+    UserState& state = user_state(host);
+    put_operations(state, operations, then_go_on);
+    arm_stack(process, state, process.has_lost_its_stack && how.arms_stack);
+    go_on(process);
+    if (const std::optional<UserStopped> failed = watch_operations(process, state, operations)) {
+        return *failed;
+    }
+    bool is_called = false;
+    for (;;) {
+        Notification notification{};
+        const bool may_call = !is_called && !how.events_may_wait;
+        const std::int64_t result = may_call ? receive_unless_pending(&notification) : is_gone;
+        if (result == interrupted) {
+            call_host(call_kill, {.first = process.identity, .second = user_signal});
+            is_called = true;
+            continue;
+        }
+        if (result != 0) {
+            notification = receive();
+        }
+        check_process(notification, process);
+        if (!has_stopped(notification)) { // at a place from where it does not go on as we wish
+            answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
+            continue;
+        }
+        const UserStopped stopped = stopped_for(process, notification);
+        const bool is_the_call = stopped.is(UserStop::by_signal) && stopped.arguments[1] == user_signal;
+        if (!is_called || is_the_call) {
+            return stopped;
+        }
+        // It has stopped by itself before the signal came, which comes first now.
+        answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
+    }
+}
+
+} // namespace previrt::process

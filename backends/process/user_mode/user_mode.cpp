@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/process/user_mode/user_mode.hpp"
+
+#include "backends/common/ring3/segment_bases.hpp"
+#include "backends/process/address_space_processes.hpp"
+#include "backends/process/entries.hpp"
+#include "backends/process/local_table.hpp"
+#include "backends/process/segments.hpp"
+#include "backends/process/system_call.hpp"
+#include "backends/process/user_mode/calls.hpp"
+#include "backends/process/user_mode/map.hpp"
+#include "backends/process/user_mode/process.hpp"
+#include "backends/process/user_mode/vectors.hpp"
+#include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/processor/segment_registers.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/processor.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace previrt::process {
+
+extern "C" {
+extern std::uint64_t user_gs_base;
+}
+
+namespace {
+
+constexpr std::uint8_t data_segments[] = {segment_es, segment_ds, segment_fs, segment_gs};
+
+unsigned current_number() {
+    return number_of(current_host());
+}
+
+std::span<std::uint8_t> vectors_at(std::uint64_t offset) {
+    return {user_part(current_number()) + calls_bytes + offset, vector_bytes};
+}
+
+// ---- out
+
+// Selectors are loaded where they differ from those that it came with.
+void put_segments(UserState& state) {
+    state.exit_segments.fs_base = processor::read_fs_base();
+    state.exit_segments.gs_base = user_gs_base;
+    state.loads_segments = 0;
+    for (unsigned i = 0; i < std::size(data_segments); ++i) {
+        state.exit_segments.selectors[i] = read_segment(data_segments[i]);
+        if (state.exit_segments.selectors[i] != state.segments.selectors[i]) {
+            state.loads_segments = 1;
+        }
+    }
+}
+
+void put_registers(UserState& state) {
+    std::ranges::copy(vcpu.registers.general, state.exit_general);
+    state.exit_frame = {.rip = address_executed(vcpu.registers.rip),
+                        .cs = vcpu.cs,
+                        .rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt,
+                        .rsp = vcpu.registers.general[rsp],
+                        .ss = vcpu.ss};
+    put_segments(state);
+    save_user_vectors(vectors_at(exit_vectors_offset));
+}
+
+// ---- in
+
+void take_segments(const UserSegments& segments) {
+    for (unsigned i = 0; i < std::size(data_segments); ++i) {
+        const std::uint16_t selector = selector_to_load(segments.selectors[i]);
+        if (read_segment(data_segments[i]) != selector) {
+            const std::uint64_t base = processor::read_gs_base(); // the kernel's
+            write_segment(data_segments[i], selector);
+            write_active_gs_base(base);
+        }
+    }
+    backend::write_fs_base(is_canonical(segments.fs_base) ? segments.fs_base : 0);
+    user_gs_base = is_canonical(segments.gs_base) ? segments.gs_base : 0;
+}
+
+// What a user process says is at an address of its own state. nullptr: it is not.
+const std::uint8_t* in_state(std::uint64_t address, std::size_t bytes, std::size_t alignment) {
+    const std::uint64_t offset = address - user_state_address;
+    if (offset > user_state_bytes - bytes || offset % alignment != 0) {
+        return nullptr;
+    }
+    return user_part(current_number()) + calls_bytes + offset;
+}
+
+struct UserSignal {
+    SignalInformation information;
+    Frame frame;
+    std::span<const std::uint8_t> vectors;
+};
+
+// What no program can have may mean the kernel to the guest's kernel.
+bool is_user_modes(const Frame& frame) {
+    constexpr std::uint16_t local_at_level_3 = 7; // of a selector
+    const auto is_local = [](std::uint16_t selector) {
+        return (selector & local_at_level_3) == local_at_level_3;
+    };
+    return (frame.cs == selector_user_code || frame.cs == selector_user_code_32 || is_local(frame.cs)) &&
+           (frame.ss == selector_user_data || is_local(frame.ss)) && is_canonical(frame.rip);
+}
+
+// As far as the program can be believed: it may have made it itself.
+std::optional<UserSignal> read_signal(const UserStopped& stopped) {
+    UserSignal signal{};
+    const std::uint8_t* const information =
+        in_state(stopped.arguments[2], sizeof(signal.information), alignof(SignalInformation));
+    const std::uint8_t* const frame = in_state(stopped.arguments[3], sizeof(signal.frame), alignof(Frame));
+    if (information == nullptr || frame == nullptr) {
+        return std::nullopt;
+    }
+    std::memcpy(&signal.information, information, sizeof(signal.information));
+    std::memcpy(&signal.frame, frame, sizeof(signal.frame));
+    constexpr std::size_t vector_alignment = 64;
+    const std::uint8_t* const vectors =
+        in_state(signal.frame.vector_registers, extended_bytes, vector_alignment);
+    if (vectors == nullptr) {
+        return std::nullopt;
+    }
+    const std::uint64_t left = user_own_end - signal.frame.vector_registers;
+    signal.vectors = {vectors, left};
+    return is_user_modes(signal.frame) ? std::optional(signal) : std::nullopt;
+}
+
+enum class Where : std::uint8_t { program, coming, going };
+
+// A call that was interrupted stops again; before it had been made, all that it needs is still to be saved.
+Where where(const Frame& frame) {
+    const std::uint64_t rip = frame.rip;
+    if (rip < user_stub_address || rip >= stub_place(user_stub_left)) {
+        return Where::program;
+    }
+    const bool stops_again = rip < stub_place(user_stub_leave) && frame.rax != 0;
+    return rip < stub_place(user_stub_stopped) || stops_again ? Where::coming : Where::going;
+}
+
+// The program is coming: it comes once more, as if nothing had been.
+void put_back(UserState& state, const UserSignal& signal) {
+    const Frame& frame = signal.frame;
+    std::uint64_t* const general = state.exit_general;
+    general[rax] = frame.rax;
+    general[rcx] = frame.rcx;
+    general[rdx] = frame.rdx;
+    general[rbx] = frame.rbx;
+    general[rsp] = frame.rsp;
+    general[rbp] = frame.rbp;
+    general[rsi] = frame.rsi;
+    general[rdi] = frame.rdi;
+    std::ranges::copy(frame.r8_to_r15, general + r8);
+    state.exit_frame = {.rip = frame.rip,
+                        .cs = selector_user_code,
+                        .rflags = (frame.rflags & (native_flags | native_user_flags)) | flag_reserved_one |
+                                  flag_interrupt,
+                        .rsp = frame.rsp,
+                        .ss = selector_user_data};
+    state.exit_segments.fs_base = is_canonical(state.segments.fs_base) ? state.segments.fs_base : 0;
+    state.exit_segments.gs_base = is_canonical(state.segments.gs_base) ? state.segments.gs_base : 0;
+    state.loads_segments = 0;
+    load_user_vectors(signal.vectors);
+    save_user_vectors(vectors_at(exit_vectors_offset));
+}
+
+bool is_on_signal_stack(std::uint64_t stack) {
+    return stack - USER_SIGNAL_STACK <= USER_SIGNAL_STACK_BYTES;
+}
+
+void take_call(const UserState& state) {
+    std::uint64_t general[16];
+    std::ranges::copy(state.general, general);
+    if (!is_canonical(state.rip)) {
+        refuse_user_return();
+        return;
+    }
+    take_segments(state.segments);
+    load_user_vectors(vectors_at(entry_vectors_offset));
+    take_user_call(general, state.rip);
+}
+
+void take_signal(const UserState& state, std::uint64_t number, const UserSignal& signal) {
+    const bool is_event = number == user_signal;
+    if (where(signal.frame) == Where::program) {
+        take_segments(state.segments);
+        load_user_vectors(signal.vectors);
+        take_user_signal(is_event ? event_signal : number, signal.information, signal.frame);
+    } else if (is_event) {
+        take_user_event();
+    } else {
+        refuse_user_return();
+    }
+}
+
+// What has no mapping any more gets no other rights: then there is to be none.
+UserStopped run(std::span<UserOperation> operations, UserRun how) {
+    for (;;) {
+        const UserStopped stopped = run_user_process(current_number(), operations, how);
+        const std::uint64_t failed = stopped.arguments[2];
+        if (!stopped.is(UserStop::failed) || failed >= operations.size() ||
+            operations[failed].call != call_mprotect) {
+            return stopped;
+        }
+        operations = operations.subspan(failed);
+        operations[0].call = call_munmap;
+        operations[0].arguments[2] = 0;
+    }
+}
+
+} // namespace
+
+void run_user_mode() {
+    if (!have_user_process(current_number())) {
+        stop_guest("the host gives no further process for user mode");
+    }
+    follow_user_local_table();
+    UserState& state = user_state(current_number());
+    put_registers(state);
+    const bool events_may_wait = !vcpu.interrupt_flag || vcpu.events_held;
+    UserStopped stopped =
+        run(take_user_operations(current_number()), {.events_may_wait = events_may_wait, .arms_stack = true});
+    // A program that comes so again and again only says so.
+    constexpr unsigned most_puts = 16;
+    for (unsigned puts = 0; stopped.is(UserStop::by_signal); ++puts) {
+        const std::optional<UserSignal> signal = read_signal(stopped);
+        if (!signal) {
+            break;
+        }
+        const bool is_coming = stopped.arguments[1] == user_signal && where(signal->frame) == Where::coming;
+        if (!is_coming) {
+            take_signal(state, stopped.arguments[1], *signal);
+            return;
+        }
+        if (puts == most_puts) {
+            break;
+        }
+        put_back(state, *signal);
+        // From there it stops at once. What it was told by a signal before lies on the stack of signals.
+        stopped =
+            run_user_process(current_number(), {},
+                             {.events_may_wait = true, .arms_stack = !is_on_signal_stack(signal->frame.rsp)});
+    }
+    if (stopped.is(UserStop::by_call)) {
+        take_call(state);
+    } else if (stopped.is(UserStop::failed)) {
+        outdate_user(current_number()); // it tries again, without anything that it has mapped
+    } else {
+        refuse_user_return();
+    }
+}
+
+} // namespace previrt::process

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// previrt-bench: `previrt bench ...`.
+#include "bench/idle/bench.hpp"
+#include "bench/kvm_exits.hpp"
+#include "bench/linux_kvm.hpp"
+#include "bench/linux_padding.hpp"
+#include "bench/linux_process.hpp"
+#include "bench/linux_xen.hpp"
+#include "bench/network/bench.hpp"
+#include "bench/programs/bench.hpp"
+#include "cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace previrt {
+
+namespace {
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+    command.add_option("--version", options.version, "6.1 or 6.12 (6.1)")
+        ->check(CLI::IsMember({"6.1", "6.12"}));
+    command.add_option("--config", options.configuration, "small or rich (small)")
+        ->check(CLI::IsMember({"small", "rich"}));
+    command.add_option("--compiler", options.compiler, "gcc or clang (gcc)")
+        ->check(CLI::IsMember({"gcc", "clang"}));
+    command.add_option("--json", options.json, "Write the figures to this file too");
+}
+
+void add_bench_of(CLI::App& bench, Action& action, const char* name, const char* description,
+                  void (*measure)(const BenchOptions& options)) {
+    auto* const command = bench.add_subcommand(name, description);
+    const auto options = std::make_shared<BenchOptions>();
+    add_bench_options(*command, *options);
+    command->callback([&action, options, measure] {
+        action = [options, measure] {
+            measure(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_of_places(CLI::App& bench, Action& action, const char* name, const char* description,
+                         void (*measure)(const PlaceBenchOptions& options)) {
+    auto* const command = bench.add_subcommand(name, description);
+    const auto options = std::make_shared<PlaceBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command
+        ->add_option("--columns", options->columns,
+                     "Only these, by the names they have in the table, with commas between (all)")
+        ->delimiter(',');
+    command->add_option("--runs", options->runs, "How often each place is started and measured (10)")
+        ->check(CLI::Range(1, 1000));
+    command
+        ->add_option("--sample", options->effort.sample_microseconds,
+                     "Microseconds that a sample of an operation takes at least; a run has three (10000)")
+        ->check(CLI::Range(1, 10000000));
+    command->add_option("--cpu", options->processor, "The processor to run on (the last)");
+    command->callback([&action, options, measure] {
+        action = [options, measure] {
+            measure(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_idle(CLI::App& bench, Action& action) {
+    auto* const command =
+        bench.add_subcommand("idle", "What many guests that sleep use together: processor time, and memory");
+    const auto options = std::make_shared<IdleBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command->add_option("--on", options->on, "process or kvm (process)")
+        ->check(CLI::IsMember({"process", "kvm"}));
+    command->add_option("--guests", options->guests, "How many at once (100)")->check(CLI::Range(1, 10000));
+    command->add_option("--seconds", options->seconds, "How long they are watched (20)")
+        ->check(CLI::Range(1, 3600));
+    command->callback([&action, options] {
+        action = [options] {
+            bench_idle_guests(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_net(CLI::App& bench, Action& action) {
+    auto* const command = bench.add_subcommand(
+        "net", "What sending and receiving takes: time and processor time, beside the cards of UML and QEMU, "
+               "or Xen's own network driver");
+    const auto options = std::make_shared<NetworkBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command
+        ->add_option("--on", options->on,
+                     "host: by a tap device of it, as root; xen: with dom0, counting instructions (host)")
+        ->check(CLI::IsMember({"host", "xen"}));
+    command->add_option("--columns", options->columns, "Only these, with commas between (all)")
+        ->delimiter(',');
+    command->add_option("--transfers", options->traffic.transfers, "Only these, with commas between (all)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(network_transfers()));
+    command->add_option("--mtu", options->traffic.mtu, "Of both ends (1500; Linux's ns83820 takes 6000)")
+        ->check(CLI::Range(576, 6000));
+    command
+        ->add_option("--runs", options->runs,
+                     "How often each place is started and measured (5; 1 on xen, where all are alike)")
+        ->check(CLI::Range(1, 1000));
+    command->add_option("--mebibytes", options->mebibytes, "Of each stream (100; 16 on xen)")
+        ->check(CLI::Range(1, 100000));
+    command->callback([&action, options] {
+        action = [options] {
+            bench_network(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench_programs(CLI::App& bench, Action& action) {
+    auto* const command =
+        bench.add_subcommand("programs", "What Debian's programs take from start to end: time, as root, and "
+                                         "that of a chroot, User Mode Linux and gVisor");
+    const auto options = std::make_shared<ProgramsBenchOptions>();
+    add_bench_options(*command, options->kernel);
+    command
+        ->add_option("--columns", options->columns,
+                     "Only these, by the names they have in the table, with commas between (all)")
+        ->delimiter(',');
+    command->add_option("--programs", options->programs, "Only these, with commas between (all)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(measured_programs()));
+    command->add_option("--runs", options->runs, "How often each place is started and measured (1)")
+        ->check(CLI::Range(1, 1000));
+    command->callback([&action, options] {
+        action = [options] {
+            bench_programs(*options);
+            return 0;
+        };
+    });
+}
+
+void add_bench(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand("bench", "Measure beside the peers");
+    command->require_subcommand(1);
+    add_bench_of(*command, action, "padding",
+                 "What padding costs Linux on bare metal: instructions an operation, plain and padded",
+                 bench_linux_padding);
+    add_bench_of(*command, action, "xen",
+                 "What Xen costs Linux: instructions an operation, ours and Debian's XenoLinux",
+                 bench_linux_xen);
+    add_bench_of(*command, action, "exits",
+                 "How often KVM leaves a guest in privileged mode: exits an operation, with the in-place VMM "
+                 "and without",
+                 bench_kvm_exits);
+    add_bench_of_places(
+        *command, action, "kvm",
+        "What KVM costs Linux: time an operation, and the host's, User Mode Linux's and QEMU's",
+        bench_linux_kvm);
+    add_bench_of_places(
+        *command, action, "process",
+        "What a process costs Linux: time an operation, and the host's, User Mode Linux's and gVisor's",
+        bench_linux_process);
+    add_bench_idle(*command, action);
+    add_bench_net(*command, action);
+    add_bench_programs(*command, action);
+}
+
+} // namespace
+
+} // namespace previrt
+
+int main(int argc, char** argv) {
+    CLI::App app("Measures; `previrt` calls it.", "previrt");
+    app.require_subcommand(1);
+    previrt::Action action;
+    previrt::add_bench(app, action);
+    return previrt::run_command_line(app, argc, argv, action);
+}

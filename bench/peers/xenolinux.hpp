@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+
+namespace previrt {
+
+// Runs a Linux that was ported to Xen as its first domain, until it powers off. Takes the place of run_guest,
+// but for the checks of its options. Throws InputError.
+RunStatus run_xenolinux(const RunOptions& options);
+
+} // namespace previrt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+
+namespace previrt {
+
+// Exit statuses beside 0 and those of a run.
+constexpr int answer_is_no = 1;
+constexpr int bad_input = 2;
+
+// The work of the command that was given; its result is the exit status.
+using Action = std::function<int()>;
+
+// Parses the command line and does the command's work. Says on standard error what was wrong.
+int run_command_line(CLI::App& app, int argc, char** argv, const Action& action);
+
+} // namespace previrt

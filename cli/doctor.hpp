@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+struct ToolReport {
+    std::string command; // of previrt, or of this tree
+    bool works;
+    std::string text; // what was found; or why it does not work, and the remedy
+};
+
+// What works on this machine, and why not.
+struct MachineReport {
+    std::vector<PlaceReport> places;
+    std::string automatic_place;
+    std::vector<ToolReport> tools;
+
+    [[nodiscard]] bool can_run_guests() const;
+};
+
+// Tries everything, by what `run` and `build-linux` try it with.
+MachineReport examine_machine();
+
+void print_text(std::ostream& output, const MachineReport& report);
+void print_json(std::ostream& output, const MachineReport& report);
+
+} // namespace previrt

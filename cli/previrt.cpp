@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
+#include "cli/command_line.hpp"
+#include "cli/doctor.hpp"
+#include "host/ending_signals.hpp"
+#include "host/input_error.hpp"
+#include "host/tree.hpp"
+#include "monitor/network/switch/command.hpp"
+#include "monitor/run.hpp"
+#include "monitor/supervisor.hpp"
+#include "toolchain/pack/pack.hpp"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+void add_run(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long)");
+    const auto options = std::make_shared<RunOptions>();
+    command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
+    command
+        ->add_option("--on", options->on,
+                     "auto, process, kvm, kvm-nested, xen, xen-domu, bare (auto: the best that works here)")
+        ->check(CLI::IsMember({"auto", "process", "kvm", "kvm-nested", "xen", "xen-domu", "bare"}));
+    command->add_option("--initrd", options->initrd, "Its initial RAM disk");
+    command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
+    command
+        ->add_option("--memory", options->memory,
+                     "Its RAM (256M); what a guest in a process may take of this machine beside it stands in "
+                     "docs/process.md")
+        ->transform(CLI::AsSizeValue(false));
+    command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
+    command->add_option(
+        "--net", options->net,
+        "user[,host-loopback][,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, each with "
+        "[,mac=ADDRESS], or none (none)");
+    command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
+    command->add_flag(
+        "--isolate", options->isolate,
+        "In a process and under KVM, keep the guest's programs from its kernel's memory (on Xen that is "
+        "always so)");
+    command->add_flag("--require-isolation", options->require_isolation,
+                      "In a process and under KVM, refuse to run (exit 2) where this machine gives less than "
+                      "all layers between guest and host; else a warning names those that are missing");
+    command->add_flag(
+        "!--no-rewrite", options->rewrite,
+        "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "
+        "to see what the in-place VMM saves");
+    command->add_flag(
+        "!--no-syscall-rewrite", options->rewrite_system_calls,
+        "In a process and under KVM, let every system call of the guest's programs pass the host, "
+        "and their code be as it was");
+    command->add_flag(
+        "--quiet", options->quiet,
+        "Say nothing at the start: neither which kernel runs where, nor whether its programs can "
+        "reach it");
+    command->add_flag(
+        "--strict", options->strict,
+        "End the guest where it uses a port or memory that nobody answers; else it reads all ones");
+    command->add_flag("--verbose", options->verbose,
+                      "Show what the hypervisor says and counts, on standard error");
+    command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
+        ->check(CLI::PositiveNumber);
+    command->callback([&action, options] {
+        action = [options] {
+            options->is_own_process = true;
+            return run_supervised([&] { return run_guest_of_command(*options); });
+        };
+    });
+}
+
+void add_switch(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "switch",
+        "Connect guests by an Ethernet of their own, until a signal ends it: run --net switch=SOCKET");
+    const auto path = std::make_shared<std::string>();
+    command->add_option("SOCKET", *path, "Where it listens: a path of at most 107 characters")->required();
+    command->callback([&action, path] {
+        action = [path] {
+            run_switch(*path, hold_ending_signals());
+            return 0;
+        };
+    });
+}
+
+void add_pack(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand("pack", "Make the files a hypervisor boots");
+    const auto options = std::make_shared<PackOptions>();
+    command->add_option("--for", "The hypervisor: xen")->required()->check(CLI::IsMember({"xen"}));
+    command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
+    command->add_option("--initrd", options->initrd, "Its initial RAM disk");
+    command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
+    command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
+    command->add_flag(
+        "--strict", options->strict,
+        "End the guest where it uses a port or memory that nobody answers; else it reads all ones");
+    command->add_option("--output", options->output, "Directory for previrt-xen, guest, guest.cfg")
+        ->required();
+    command->callback([&action, options] {
+        action = [options] {
+            const PackedGuest packed = pack_for_xen(*options);
+            std::cout << "kernel sha256: " << packed.kernel_sha256 << "\nstart it: xl create -c "
+                      << packed.configuration << '\n';
+            return 0;
+        };
+    });
+}
+
+void add_doctor(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "doctor", "Say what works on this machine, and why not (exit 1: no guest can run here)");
+    const auto json = std::make_shared<bool>(false);
+    command->add_flag("--json", *json, "Print it as JSON");
+    command->callback([&action, json] {
+        action = [json] {
+            const MachineReport report = examine_machine();
+            if (*json) {
+                print_json(std::cout, report);
+            } else {
+                print_text(std::cout, report);
+            }
+            return report.can_run_guests() ? 0 : answer_is_no;
+        };
+    });
+}
+
+// ---- programs beside this one
+
+struct OtherProgram {
+    const char* command;
+    const char* description;
+    const char* program;
+};
+
+constexpr std::array other_programs = {
+    OtherProgram{.command = "audit",
+                 .description = "Prove that no sensitive instruction is unrecorded (exit 1: one is)",
+                 .program = "previrt-prepare"},
+    OtherProgram{
+        .command = "sites", .description = "Print the records by kind", .program = "previrt-prepare"},
+    OtherProgram{.command = "sort-sites",
+                 .description = "Put the records of a linked file in order of address, in place",
+                 .program = "previrt-prepare"},
+    OtherProgram{.command = "build-linux",
+                 .description = "Build a pre-virtualized Linux (exit 1: built, but the audit found gaps)",
+                 .program = "previrt-prepare"},
+    OtherProgram{.command = "bench", .description = "Measure beside the peers", .program = "previrt-bench"}};
+
+// Does not return where the program is there.
+void become(const char* name, char** argv) {
+    const std::string path = program_beside_this(name);
+    execv(path.c_str(), argv);
+    throw InputError(path + ": " + std::generic_category().message(errno) +
+                     " (cmake --build --preset release makes it)");
+}
+
+// Each parses its own options: `previrt COMMAND --help` is its help.
+void add_other_programs(CLI::App& app, Action& action, char** argv) {
+    for (const OtherProgram& other : other_programs) {
+        auto* const command = app.add_subcommand(other.command, other.description);
+        command->set_help_flag();
+        command->allow_extras();
+        command->callback([&action, argv, program = other.program] {
+            action = [argv, program] {
+                become(program, argv);
+                return bad_input;
+            };
+        });
+    }
+}
+
+} // namespace
+
+} // namespace previrt
+
+int main(int argc, char** argv) {
+    CLI::App app("Pre-virtualized kernels: one binary for bare metal and for every hypervisor.", "previrt");
+    app.require_subcommand(1);
+    app.set_help_all_flag("--help-all", "Help for every command");
+    app.set_version_flag("--version", PREVIRT_VERSION);
+    previrt::Action action;
+    previrt::add_other_programs(app, action, argv);
+    previrt::add_pack(app, action);
+    previrt::add_run(app, action);
+    previrt::add_switch(app, action);
+    previrt::add_doctor(app, action);
+    return previrt::run_command_line(app, argc, argv, action);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/devices/machine.hpp"
+
+#include "frontends/x86/devices/network.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/package.hpp"
+#include "inplace-vmm/panic_watch.hpp"
+#include "inplace-vmm/stop.hpp"
+
+namespace previrt {
+
+Pc pc;
+
+namespace {
+
+std::optional<std::uint64_t> timer_set_for;
+bool timer_waits; // for the interrupt that is requested
+PanicWatch panic_watch;
+
+// While an interrupt is requested nothing that time brings matters. And a timer that is due again before the
+// guest's next instruction would keep it from that for ever.
+void set_timer() {
+    timer_waits = pc.interrupt_requested();
+    if (timer_waits) {
+        return;
+    }
+    std::optional<std::uint64_t> next = pc.next_event();
+    if (const std::optional<std::uint64_t> due = packets_due(); due && (!next || *due < *next)) {
+        next = due;
+    }
+    if (next != timer_set_for) {
+        timer_set_for = next;
+        backend::set_timer(next);
+    }
+}
+
+} // namespace
+
+void take_events() {
+    while (pc.uart.can_receive()) {
+        const std::optional<std::uint8_t> character = backend::read_console();
+        if (!character) {
+            break;
+        }
+        pc.uart.receive(*character);
+    }
+    flush_console();
+    const std::uint64_t now = backend::now();
+    if (timer_set_for && *timer_set_for <= now) {
+        timer_set_for.reset();
+    }
+    pc.advance(now);
+    if (pc.request == Request::reset) {
+        pc.rest_processor(true); // nothing more follows what it has sent
+    }
+    move_packets(pc.advanced_to);
+    set_timer();
+    if (pc.request == Request::reset) {
+        end_guest(end_rebooted);
+    }
+}
+
+std::uint8_t acknowledge_interrupt() {
+    const std::uint8_t vector = pc.acknowledge();
+    set_timer();
+    return vector;
+}
+
+void device_was_read() {
+    if (timer_waits) {
+        set_timer(); // a request may have gone with its line
+    }
+}
+
+void interrupt_controller_was_written() {
+    set_timer();
+}
+
+void network_card_was_written(std::uint64_t now) {
+    move_packets(now);
+    set_timer();
+}
+
+void flush_console() {
+    char text[64];
+    std::size_t length = 0;
+    while (const std::optional<std::uint8_t> character = pc.uart.take_transmitted()) {
+        text[length++] = static_cast<char>(*character);
+        const bool panicked = panic_watch.read(text[length - 1]);
+        if (length == sizeof(text) || panicked) {
+            backend::write_console({text, length});
+            length = 0;
+        }
+        if (panicked) {
+            tell_of_panic();
+        }
+    }
+    if (length != 0) {
+        backend::write_console({text, length});
+    }
+    pc.update_lines();
+}
+
+} // namespace previrt

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/devices/sent_packets.hpp"
+
+#include "ethernet/segment_joiner.hpp"
+#include "frontends/x86/devices/dma_memory.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+
+#include <cstring>
+#include <optional>
+
+namespace previrt {
+
+using namespace ethernet;
+
+namespace {
+
+// A frame that the card has given away already, and that is not the back-end's yet.
+struct WaitingFrame {
+    std::uint8_t bytes[Dp83820::transmit_room];
+    std::uint32_t size; // 0: there is none
+    Unfinished left;
+};
+constinit WaitingFrame waiting{};
+
+Dp83820::Transmitted next_frame(std::span<std::uint8_t> room, std::uint64_t now) {
+    if (waiting.size != 0) {
+        std::memcpy(room.data(), waiting.bytes, waiting.size);
+        const std::uint32_t size = waiting.size;
+        waiting.size = 0;
+        return {.outcome = Dp83820::Outcome::frame, .frame = room.first(size), .left = waiting.left};
+    }
+    const auto checksums =
+        backend::takes_unfinished_packets() ? Dp83820::SentChecksums::left : Dp83820::SentChecksums::complete;
+    const Dp83820::Transmitted sent =
+        pc.network.transmit(card_memory, room.first<Dp83820::transmit_room>(), checksums, now);
+    counters.packets_sent += sent.outcome == Dp83820::Outcome::frame ? 1 : 0;
+    return sent;
+}
+
+// In a room of the back-end's, with the segments that follow it.
+constinit std::optional<SegmentJoiner> packet;
+bool has_grown; // since the card's descriptors were looked at last
+
+// While the processor has work, what it gives the card waits for more: to look at the descriptors, to call
+// the other end and to set a timer takes as long for one frame as for many.
+constexpr std::uint64_t longest_wait = 100'000;
+constexpr unsigned most_repeated = 31; // requests, behind the first
+std::optional<std::uint64_t> due;      // what waits goes on its way
+unsigned repeated;                     // meanwhile
+bool lacks_room;
+
+void end_packet(SegmentJoiner& joined) {
+    const Unfinished left = joined.finish();
+    backend::send_packet(joined.bytes(), left);
+    packet.reset();
+}
+
+// False: there is no room.
+bool begin_packet(std::uint64_t now) {
+    const std::span<std::uint8_t> room = backend::packet_room(Dp83820::transmit_room);
+    if (room.empty()) {
+        return false;
+    }
+    const Dp83820::Transmitted sent = next_frame(room, now);
+    if (sent.outcome == Dp83820::Outcome::frame) {
+        packet.emplace(room, static_cast<std::uint32_t>(sent.frame.size()), sent.left);
+        has_grown = true;
+    }
+    return true;
+}
+
+void append_to(SegmentJoiner& joined, std::uint64_t now) {
+    const std::span<std::uint8_t> place = joined.next(Dp83820::transmit_room);
+    if (place.empty()) {
+        end_packet(joined);
+        return;
+    }
+    const Dp83820::Transmitted sent = next_frame(place, now);
+    const auto size = static_cast<std::uint32_t>(sent.frame.size());
+    if (sent.outcome == Dp83820::Outcome::frame && joined.append(size, sent.left)) {
+        has_grown = true;
+        return;
+    }
+    std::memcpy(waiting.bytes, place.data(), size);
+    waiting.size = size;
+    waiting.left = sent.left;
+    joined.restore();
+    if (sent.outcome == Dp83820::Outcome::frame) {
+        end_packet(joined);
+    }
+}
+
+bool has_frames() {
+    return waiting.size != 0 || pc.network.transmit_requested();
+}
+
+void take_frames(std::uint64_t now) {
+    has_grown = false;
+    lacks_room = false;
+    while (!lacks_room && has_frames()) {
+        if (packet) {
+            append_to(*packet, now);
+        } else {
+            lacks_room = !begin_packet(now);
+        }
+    }
+}
+
+void wait_from(std::uint64_t now) {
+    due = now + longest_wait;
+    repeated = 0;
+}
+
+bool may_wait(std::uint64_t now) {
+    if (lacks_room || pc.processor_rests()) {
+        return false;
+    }
+    if (!due) {
+        wait_from(now);
+        return true;
+    }
+    return now < *due && repeated < most_repeated;
+}
+
+} // namespace
+
+void send_packets(std::uint64_t now) {
+    if (!packet && !has_frames()) {
+        due.reset();
+        return;
+    }
+    if (may_wait(now)) {
+        return;
+    }
+    take_frames(now);
+    due.reset();
+    if (packet && packet->goes_on() && has_grown && !pc.processor_rests()) {
+        wait_from(now);
+    } else if (packet) {
+        end_packet(*packet);
+    }
+}
+
+bool transmission_waits() {
+    return due && ++repeated < most_repeated;
+}
+
+std::optional<std::uint64_t> transmission_due() {
+    return due;
+}
+
+void flush_packets() {
+    due.reset();
+    if (packet) {
+        end_packet(*packet);
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/linux_boot/guest_start.hpp"
+
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/linux_boot/guest_image.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/descriptors.hpp"
+#include "frontends/x86/processor/segment_registers.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+namespace {
+
+void start_vcpu(const BootState& state) {
+    constexpr std::uint16_t code = BootState::code_selector;
+    constexpr std::uint16_t data = BootState::data_selector;
+    vcpu.cr0 = cr0_pe | cr0_et | cr0_pg;
+    vcpu.cr4 = cr4_pae;
+    vcpu.efer = efer_lme | efer_lma;
+    vcpu.cr3 = state.root;
+    vcpu.debug[6] = 0xffff0ff0;
+    vcpu.debug[7] = 0x400;
+    vcpu.page_attributes = 0x0007040600070406;
+    vcpu.misc_enable = 1;
+    vcpu.xcr0 = 1;
+    vcpu.cs = code;
+    vcpu.ss = data;
+    vcpu.registers.rip = state.entry;
+    vcpu.registers.rflags = flag_reserved_one;
+    vcpu.registers.general[rsi] = state.boot_params;
+    vcpu.registers.general[rsp] = state.stack_top;
+    load_shadow_root();
+    load_global_table(state.descriptors, state.descriptors_limit);
+    vcpu.kernel_selector[segment_es] = data;
+    vcpu.kernel_selector[segment_ds] = data;
+    for (const unsigned segment : {segment_es, segment_ds, segment_fs, segment_gs}) {
+        backend::load_segment(segment, 0);
+    }
+}
+
+} // namespace
+
+void load_guest(std::span<const std::uint8_t> package) {
+    const BootState state = place_guest(package);
+    rewrite_kernel();
+    start_vcpu(state);
+    pc.local_apic.start();
+}
+
+bool alias_is_wanted(std::uint64_t address) {
+    const std::uint64_t here = address + kernel_link_delta();
+    const bool in_vmm = here >= ~std::uint64_t{0} - large_page_bytes + 1;
+    if (kernel_link_delta() == 0 || !in_vmm) {
+        return false;
+    }
+    return shadow_add_alias(address & ~(large_page_bytes - 1));
+}
+
+} // namespace previrt

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/paging/page_table_writes.hpp"
+
+#include "frontends/x86/paging/guest_memory.hpp"
+#include "frontends/x86/paging/page_walk.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+namespace {
+
+void set_flag(std::uint64_t flag, bool set) {
+    vcpu.registers.rflags = (vcpu.registers.rflags & ~flag) | (set ? flag : 0);
+}
+
+} // namespace
+
+void execute_page_table_access(const Instruction& instruction) {
+    if (!instruction.operand_is_memory || (instruction.effective & 7U) != 0) {
+        stop_guest("a page-table entry that is not aligned, at", instruction.effective);
+    }
+    PageWalk walk = walk_page(instruction.effective, {.write = true});
+    if (walk.faults) {
+        raise_page_fault(instruction.effective, walk.error_code);
+        return;
+    }
+    mark_accessed(walk, true);
+    auto* const place =
+        reinterpret_cast<std::uint64_t*>(physical_memory(walk.physical, sizeof(std::uint64_t)));
+    if (place == nullptr) {
+        stop_guest("a page table lies outside RAM, at", walk.physical);
+    }
+    const std::uint64_t old = *place;
+    std::uint64_t entry = old;
+    std::uint64_t& operand = vcpu.registers.general[instruction.reg];
+    switch (instruction.kind) {
+    case SiteKind::page_table_write:
+        entry = operand;
+        break;
+    case SiteKind::page_table_exchange:
+        entry = operand;
+        operand = old;
+        break;
+    case SiteKind::page_table_compare_exchange: {
+        std::uint64_t& accumulator = vcpu.registers.general[rax];
+        const bool equal = accumulator == old;
+        set_flag(flag_zero, equal);
+        if (equal) {
+            entry = operand;
+        } else {
+            accumulator = old;
+        }
+        break;
+    }
+    default: {
+        const std::uint64_t bit = std::uint64_t{1} << (instruction.immediate & 63U);
+        set_flag(flag_carry, (old & bit) != 0);
+        entry = old & ~bit;
+    }
+    }
+    if (entry == old) {
+        return;
+    }
+    if ((old & page_present) != 0) {
+        forget_translations();
+    }
+    *place = entry;
+    record_event(Event::table_write, walk.physical, entry);
+    shadow_entry_written(walk.physical, entry, instruction.annotation);
+    // A kernel may use at once, as its stack, what it has mapped: there no fault can be taken.
+    if ((entry & page_present) != 0 && (entry & page_user) == 0) {
+        backend::flush_entries();
+    }
+}
+
+} // namespace previrt

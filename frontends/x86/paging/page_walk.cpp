@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/paging/page_walk.hpp"
+
+#include "frontends/x86/paging/physical_memory.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <cstring>
+
+namespace previrt {
+
+namespace {
+
+FixedMapping fixed_mapping;
+
+std::uint64_t reserved_first;
+std::uint64_t reserved_bytes;
+std::uint64_t kernel_root; // 0: not known
+
+std::uint64_t reserved_bits(unsigned level, std::uint64_t entry) {
+    std::uint64_t reserved = ~frame_mask & ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
+    if ((vcpu.efer & efer_nxe) == 0) {
+        reserved |= page_no_execute;
+    }
+    if ((entry & page_large) != 0) {
+        if (level >= 3) { // no 1 GiB pages: CPUID does not offer them
+            reserved |= page_large;
+        } else if (level == 2) {
+            reserved |= (large_page_bytes - 1) & ~((std::uint64_t{1} << 13U) - 1);
+        }
+    }
+    return reserved;
+}
+
+std::uint64_t* table_entry(std::uint64_t guest_physical) {
+    std::uint8_t* const bytes = physical_memory(guest_physical, sizeof(std::uint64_t));
+    if (bytes == nullptr) {
+        stop_guest("a page table lies outside RAM, at", guest_physical);
+    }
+    return reinterpret_cast<std::uint64_t*>(bytes);
+}
+
+} // namespace
+
+bool has_reserved_bits(unsigned level, std::uint64_t entry) {
+    return (entry & reserved_bits(level, entry)) != 0;
+}
+
+void fix_mapping(const FixedMapping& mapping) {
+    fixed_mapping = mapping;
+}
+
+void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes) {
+    reserved_first = address;
+    reserved_bytes = bytes;
+}
+
+bool is_reserved_for_kernel(std::uint64_t address) {
+    return address - reserved_first < reserved_bytes;
+}
+
+void set_kernel_root(std::uint64_t root) {
+    kernel_root = root;
+}
+
+std::optional<std::uint64_t> unfound_kernel_address() {
+    return reserved_bytes != 0 && kernel_root == 0 ? std::optional(reserved_first) : std::nullopt;
+}
+
+std::uint64_t root_of(std::uint64_t address) {
+    return kernel_root != 0 && is_reserved_for_kernel(address) ? kernel_root : vcpu.cr3 & frame_mask;
+}
+
+PageWalk walk_page(std::uint64_t address, Access access) {
+    if (address - fixed_mapping.address >= fixed_mapping.bytes) {
+        return walk_page_from(root_of(address), address, access);
+    }
+    PageWalk walk{};
+    walk.leaf_level = root_level + 1;
+    walk.physical = fixed_mapping.physical + (address - fixed_mapping.address);
+    walk.faults = access.user;
+    walk.error_code = fault_present | fault_user | (access.write ? fault_write : 0U);
+    return walk;
+}
+
+PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access) {
+    PageWalk walk{};
+    walk.error_code = (access.write ? fault_write : 0U) | (access.user ? fault_user : 0U) |
+                      (access.fetch && (vcpu.efer & efer_nxe) != 0 ? fault_fetch : 0U);
+    std::uint64_t table = root;
+    bool writable = true;
+    bool user = true;
+    bool executable = true;
+    unsigned level = root_level;
+    for (;; --level) {
+        walk.entry_address[level] =
+            table + (std::uint64_t{table_index(address, level)} * sizeof(std::uint64_t));
+        const std::uint64_t entry = *table_entry(walk.entry_address[level]);
+        walk.entry[level] = entry;
+        walk.leaf_level = level;
+        if ((entry & page_present) == 0) {
+            walk.faults = true;
+            return walk;
+        }
+        if (has_reserved_bits(level, entry)) {
+            walk.faults = true;
+            walk.error_code |= fault_present | fault_reserved;
+            return walk;
+        }
+        writable = writable && (entry & page_writable) != 0;
+        user = user && (entry & page_user) != 0;
+        executable = executable && (entry & page_no_execute) == 0;
+        if (level == 1 || (entry & page_large) != 0) {
+            break;
+        }
+        table = entry & frame_mask;
+    }
+    const std::uint64_t offset_mask = level == 2 ? large_page_bytes - 1 : page_bytes - 1;
+    walk.physical = (walk.entry[level] & frame_mask & ~offset_mask) | (address & offset_mask);
+    walk.user = user;
+    const bool write_allowed = writable || (!access.user && (vcpu.cr0 & cr0_wp) == 0);
+    if ((access.user && !user) || (access.write && !write_allowed) || (access.fetch && !executable)) {
+        walk.faults = true;
+        walk.error_code |= fault_present;
+    }
+    return walk;
+}
+
+void mark_accessed(PageWalk& walk, bool write) {
+    for (unsigned level = root_level; level >= walk.leaf_level; --level) {
+        const std::uint64_t wanted =
+            page_accessed | (write && level == walk.leaf_level ? std::uint64_t{page_dirty} : 0);
+        if ((walk.entry[level] & wanted) != wanted) {
+            walk.entry[level] |= wanted;
+            *table_entry(walk.entry_address[level]) |= wanted;
+        }
+    }
+}
+
+std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege) {
+    std::size_t done = 0;
+    while (done < bytes && is_canonical(address + done)) {
+        const PageWalk walk = walk_page(address + done, {.user = privilege == Privilege::user});
+        const std::size_t part = bytes_in_page(address + done, bytes - done);
+        const std::uint8_t* const memory = walk.faults ? nullptr : physical_memory(walk.physical, part);
+        if (memory == nullptr) {
+            break;
+        }
+        std::memcpy(to + done, memory, part);
+        done += part;
+    }
+    return done;
+}
+
+} // namespace previrt

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/processor/entries.hpp"
+
+#include "frontends/x86/devices/device_access.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/linux_boot/guest_image.hpp"
+#include "frontends/x86/linux_boot/guest_start.hpp"
+#include "frontends/x86/paging/guest_memory.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/breakpoints.hpp"
+#include "frontends/x86/processor/descriptors.hpp"
+#include "frontends/x86/processor/exceptions.hpp"
+#include "frontends/x86/processor/extended_state.hpp"
+#include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/processor/interrupts.hpp"
+#include "frontends/x86/processor/transfer.hpp"
+#include "frontends/x86/sites/sites.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/rewriter.hpp"
+#include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+#include <optional>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t dr6_reset = 0xffff0ff0;
+
+// Where an interrupt is delivered, if one is.
+std::uint64_t* delivery_point = &counters.delivered_at_site;
+
+bool accesses_device(SiteKind kind) {
+    return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::mmio_read ||
+           kind == SiteKind::mmio_write;
+}
+
+const KnownSite& site_at(std::uint64_t address) {
+    const KnownSite* const site = find_site(guest_link_address(address));
+    if (site == nullptr) {
+        stop_guest("the VMM was called from where no site is:", address);
+    }
+    return *site;
+}
+
+// `address` is where it runs, which is not where it was linked while Linux runs at physical addresses.
+void execute_known(const KnownSite& site, std::uint64_t address) {
+    const Instruction* const instruction = decode_site(site, address);
+    if (instruction == nullptr) {
+        stop_guest("a site without an instruction, at", address);
+    }
+    if (!accesses_device(site.kind())) { // or a line on the console would be all that is left
+        record_event(Event::site, address, site.record.kind);
+    }
+    delivery_point = site.kind() == SiteKind::hlt ? &counters.delivered_at_idle : &counters.delivered_at_site;
+    const bool steps = vcpu.step_after_site;
+    vcpu.step_after_site = false;
+    if (steps) {
+        vcpu.registers.rflags |= flag_trap; // pushf stores it, popf may clear it
+    }
+    execute_site(*instruction);
+    // There the new TF decides, and here the guest has yet to do it.
+    const bool decides_later = site.kind() == SiteKind::sysret || is_extended_state(site.kind());
+    if (steps && !exception_is_raised() && !decides_later) {
+        raise_single_step();
+    }
+}
+
+// A hidden fault after which the same instruction faults there again: the shadow does not help it.
+void stop_if_endless(std::uint64_t address) {
+    constexpr unsigned most_repeated = 10000;
+    static std::uint64_t last_address;
+    static std::uint64_t last_rip;
+    static unsigned repeated;
+    repeated = address == last_address && vcpu.registers.rip == last_rip ? repeated + 1 : 0;
+    last_address = address;
+    last_rip = vcpu.registers.rip;
+    if (repeated > most_repeated) {
+        stop_guest("one instruction faults without end, at the address", address);
+    }
+}
+
+bool is_there(const KnownSite& site, std::uint64_t address, Privilege privilege) {
+    std::uint8_t code[longest_site];
+    const std::size_t length = site.record.site_length();
+    return peek_guest(address, code, length, privilege) == length && is_rewritten(site, {code, length});
+}
+
+// Where user mode has the pages of a kernel's text, but none of the VMM's, a rewritten site faults at the
+// VMM's address in it. Its instruction is done as user mode's. A program has code of its own where the kernel
+// lies in physical memory, and may have it at the kernel's addresses.
+bool execute_rewritten_for_user() {
+    const std::uint64_t address = vcpu.registers.rip;
+    const KnownSite* const site = find_site(address);
+    if (site == nullptr || treat_site(*site).way == Way::native ||
+        !is_there(*site, address, Privilege::user)) {
+        return false;
+    }
+    vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    execute_known(*site, address);
+    return true;
+}
+
+void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
+    const Access access{.write = (error_code & fault_write) != 0,
+                        .user = vcpu.cpl == 3,
+                        .fetch = (error_code & fault_fetch) != 0};
+    backend::flush_entries();
+    const ShadowFault fault = shadow_fault(address, access);
+    if (fault.verdict == FaultVerdict::hidden) {
+        ++counters.hidden_faults;
+        record_event(Event::hidden_fault, address, error_code);
+        stop_if_endless(address);
+        return;
+    }
+    if (fault.verdict == FaultVerdict::device) {
+        execute_device_access(address, access.write);
+        return;
+    }
+    if (access.user ? execute_rewritten_for_user() : alias_is_wanted(address)) {
+        return;
+    }
+    ++counters.true_faults;
+    record_event(Event::true_fault, address, fault.error_code);
+    raise_page_fault(address, fault.error_code);
+}
+
+// A sensitive instruction that was not rewritten, or a copy of one.
+bool execute_trapped(bool kernel) {
+    const std::uint64_t address = vcpu.registers.rip;
+    std::uint8_t code[longest_instruction];
+    const std::size_t got =
+        peek_guest(address, code, sizeof(code), kernel ? Privilege::supervisor : Privilege::user);
+    const Recognized found = recognize_instruction({code, got});
+    if (found.kind == nullptr ||
+        is_extended_state(found.kind->kind)) { // these fault for their operands alone
+        return false;
+    }
+    const auto instruction = decode_instruction(found.kind->kind, address, {code, found.length});
+    if (!instruction) {
+        return false;
+    }
+    if (kernel) {
+        ++counters.trapped_sites[static_cast<std::uint8_t>(found.kind->kind)];
+    }
+    execute_site(*instruction);
+    return true;
+}
+
+// The rewriter's own, in place of a site.
+bool execute_trap_instruction() {
+    const std::uint64_t address = vcpu.registers.rip;
+    const KnownSite* const site = vcpu.cpl == 0 ? find_site(guest_link_address(address)) : nullptr;
+    std::uint8_t code = 0;
+    if (site == nullptr || peek_guest(address, &code, sizeof(code), Privilege::supervisor) != sizeof(code) ||
+        code != trap_instruction) {
+        return false;
+    }
+    ++counters.trapped_sites[site->record.kind];
+    execute_known(*site, address);
+    return true;
+}
+
+void general_protection_taken(std::uint32_t error_code) {
+    constexpr std::uint32_t in_idt = 2;
+    if (vcpu.cpl == 3 && follow_global_table()) {
+        return; // it had loaded a selector whose descriptor is new
+    }
+    const bool is_software_interrupt = (error_code & in_idt) != 0;
+    if (error_code == 0 && execute_trap_instruction()) {
+        return;
+    }
+    if ((error_code == 0 || is_software_interrupt) && execute_trapped(vcpu.cpl == 0)) {
+        return;
+    }
+    raise_exception(general_protection, error_code);
+}
+
+void invalid_opcode_taken() {
+    std::uint8_t code[trap_mark_bytes];
+    const std::uint64_t address = vcpu.registers.rip;
+    const bool is_whole =
+        vcpu.cpl == 0 && peek_guest(address, code, sizeof(code), Privilege::supervisor) == sizeof(code);
+    const std::optional<MarkedSite> marked = is_whole ? read_trap_mark(code) : std::nullopt;
+    if (!marked) {
+        raise_exception(invalid_opcode);
+        return;
+    }
+    // A copy of a site: pushf and popf in a kprobe's template, a segment register in an alternative.
+    Instruction instruction{};
+    instruction.kind = marked->kind;
+    instruction.address = address;
+    instruction.next = address + trap_mark_bytes;
+    instruction.width = marked->width;
+    instruction.has_operand = marked->has_registers;
+    instruction.reg = marked->operand >> 4U;
+    instruction.rm = marked->operand & 15U;
+    ++counters.trapped_sites[static_cast<std::uint8_t>(marked->kind)];
+    execute_site(instruction);
+}
+
+// INT3 and INTO have one byte, INT n has two; RIP is behind them.
+std::uint64_t software_interrupt_before(std::uint64_t next, std::uint8_t vector) {
+    constexpr std::uint8_t int_n = 0xcd;
+    const std::uint8_t one_byte = vector == breakpoint ? 0xcc : 0xce;
+    std::uint8_t code[2];
+    const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
+    const bool has_two_bytes =
+        peek_guest(next - sizeof(code), code, sizeof(code), privilege) == sizeof(code) && code[0] == int_n &&
+        code[1] != one_byte;
+    return next - (has_two_bytes ? 2 : 1);
+}
+
+void debug_exception_taken() {
+    if (vcpu.cpl == 3 && finish_watched_step()) {
+        return;
+    }
+    vcpu.debug[6] |= backend::read_debug_register(6) & 0xe00fU;
+    backend::write_debug_register(6, dr6_reset); // the processor only ever adds to it
+    if (vcpu.stepping) {
+        vcpu.stepping = false;
+        vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+        vcpu.interrupt_shadow = false;
+        if ((vcpu.debug[6] & 0xfU) == 0) {
+            vcpu.debug[6] &= ~debug_single_step;
+            return;
+        }
+        vcpu.debug[6] &= ~debug_single_step;
+    }
+    raise_exception(debug_exception);
+}
+
+// The real CR0 has TS and MP set where the guest has any of TS, MP and EM in a way that should stop
+// something.
+void device_not_available_taken() {
+    backend::set_task_switched((vcpu.cr0 & (cr0_ts | cr0_em)) != 0);
+    std::uint8_t code[longest_instruction];
+    const std::size_t got = peek_guest(vcpu.registers.rip, code, sizeof(code),
+                                       vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor);
+    constexpr std::uint8_t fwait = 0x9b;
+    if (got > 0 && code[0] == fwait && (vcpu.cr0 & (cr0_ts | cr0_mp)) != (cr0_ts | cr0_mp)) {
+        ++vcpu.registers.rip; // it waits for an error of an x87 that is not used here
+        return;
+    }
+    std::size_t opcode = 0;
+    const auto is_prefix = [](std::uint8_t byte) {
+        return byte == 0x66 || byte == 0xf2 || byte == 0xf3 || (byte & 0xf0U) == 0x40;
+    };
+    while (opcode < got && is_prefix(code[opcode])) {
+        ++opcode;
+    }
+    const bool is_x87 = opcode < got && (code[opcode] == fwait || (code[opcode] & 0xf8U) == 0xd8);
+    raise_exception((vcpu.cr0 & cr0_em) != 0 && !is_x87 ? invalid_opcode : device_not_available);
+}
+
+} // namespace
+
+void site_called(std::uint64_t return_address) {
+    const KnownSite* site = find_site(guest_link_address(return_address - call_bytes));
+    std::uint64_t address = return_address - call_bytes;
+    if (site == nullptr) {
+        address = return_address - absolute_call_bytes;
+        site = &site_at(address);
+    }
+    ++counters.calls[site->record.kind];
+    execute_known(*site, address);
+}
+
+void site_jumped(std::uint64_t address) {
+    const KnownSite& site = site_at(address);
+    ++counters.calls[site.record.kind];
+    execute_known(site, address);
+}
+
+void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_t fault_address) {
+    ++counters.exceptions[vector & 31U];
+    record_event(Event::trap, vcpu.registers.rip, (std::uint64_t{vector} << 32U) | error_code);
+    vcpu.instruction = vcpu.registers.rip;
+    delivery_point = &counters.delivered_at_site;
+    if (vector != debug_exception) {
+        end_step();
+    }
+    switch (vector) {
+    case page_fault:
+        page_fault_taken(fault_address, error_code);
+        break;
+    case general_protection:
+        general_protection_taken(error_code);
+        break;
+    case segment_not_present:
+    case stack_fault:
+        if (vcpu.cpl == 3 && follow_global_table()) {
+            break;
+        }
+        raise_exception(vector, error_code);
+        break;
+    case invalid_opcode:
+        invalid_opcode_taken();
+        break;
+    case debug_exception:
+        debug_exception_taken();
+        break;
+    case breakpoint:
+    case overflow:
+        vcpu.instruction = software_interrupt_before(vcpu.registers.rip, vector);
+        deliver_software_interrupt(vector);
+        break;
+    case device_not_available:
+        device_not_available_taken();
+        break;
+    default:
+        raise_exception(vector, error_code);
+    }
+}
+
+void system_call_taken(bool compatibility_mode) {
+    end_step();
+    record_event(Event::syscall, vcpu.registers.rip, vcpu.registers.general[rax]);
+    enter_system_call(vcpu.registers.rip, compatibility_mode);
+}
+
+void event_taken() {
+    ++counters.events_taken;
+    delivery_point = &counters.delivered_at_once;
+}
+
+namespace {
+
+// An interrupt is due, but the instruction behind sti or mov ss comes first. True: the guest has yet to do
+// it.
+bool hold_for_shadow() {
+    const std::uint64_t next = vcpu.registers.rip;
+    const KnownSite* const site = find_site(guest_link_address(next));
+    if (site != nullptr && is_there(*site, next, Privilege::supervisor)) {
+        // A step would end inside the VMM: it does the instruction itself, which may be the hlt of sti; hlt.
+        vcpu.interrupt_shadow = false;
+        execute_known(*site, next);
+        return false;
+    }
+    // An event may come before the instruction does: the flag is then ours from before.
+    vcpu.stepping = vcpu.stepping || (vcpu.registers.rflags & flag_trap) == 0;
+    vcpu.registers.rflags |= flag_trap;
+    vcpu.events_held = true;
+    return true;
+}
+
+} // namespace
+
+void prepare_return() {
+    end_step();
+    vcpu.events_held = false;
+    for (;;) {
+        if (exception_is_raised()) {
+            deliver_raised();
+        }
+        if (backend::take_events()) {
+            take_events();
+        }
+        if (!interrupt_is_due()) {
+            vcpu.interrupt_shadow = false;
+            break;
+        }
+        if (vcpu.interrupt_shadow) {
+            if (hold_for_shadow()) {
+                break;
+            }
+            continue;
+        }
+        const bool is_return = vcpu.cpl == 3 && delivery_point != &counters.delivered_at_once;
+        ++*(is_return ? &counters.delivered_at_return : delivery_point);
+        deliver_due_interrupt();
+    }
+    if (!vcpu.interrupt_flag && pc.interrupt_requested()) {
+        backend::request_attention();
+    }
+    if (vcpu.cpl == 3 && stop_at_breakpoint()) {
+        deliver_raised();
+    }
+    if (vcpu.cpl == 3) {
+        prepare_step();
+        if (some_state_is_lost) {
+            say_that_state_is_lost();
+        }
+        ++counters.user_returns;
+        record_event(Event::user_return, vcpu.registers.rip, guest_flags());
+        backend::flush_entries();
+        if (vcpu.descriptors_may_differ) {
+            vcpu.descriptors_may_differ = false;
+            follow_global_table();
+        }
+    } else {
+        shadow_prepare_stack(vcpu.registers.general[rsp]);
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "frontends/x86/processor/privilege.hpp"
+
+#include "frontends/x86/processor/descriptors.hpp"
+#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+// The back-end changes the real GS base with the mode. On the way in the guest expects the user's to stay
+// until swapgs: it is said to be exchanged, and swapgs, which Linux's entries begin with, only takes that
+// back. A kernel that reads gs: memory before would see its own.
+void set_privilege(unsigned level) {
+    if (level == vcpu.cpl) {
+        return;
+    }
+    if (level != 0) {
+        drop_kernel_segments();
+        if (vcpu.gs_exchanged == 0) {
+            exchange_gs_bases();
+        }
+    }
+    vcpu.gs_exchanged = 0xff;
+    vcpu.cpl = static_cast<std::uint8_t>(level);
+}
+
+void exchange_gs_bases() {
+    if (vcpu.gs_exchanged == 0) {
+        const std::uint64_t active = backend::read_gs_base(false);
+        const std::uint64_t inactive = backend::read_gs_base(true);
+        backend::write_gs_base(true, active);
+        backend::write_gs_base(false, inactive);
+    }
+    vcpu.gs_exchanged = 0;
+}
+
+} // namespace previrt

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/rights.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+namespace previrt {
+
+// Another program of this machine, found by PATH. No shell is between: arguments are passed as they are.
+struct Program {
+    std::vector<std::string> arguments;                           // the first is its name
+    std::string directory;                                        // to run in; empty: this one
+    std::vector<std::pair<std::string, std::string>> environment; // added to ours
+    // With less than ours it has no terminal either, and no descriptor that it is not given.
+    Rights rights = Rights::ours;
+    // Descriptors that it gets under their own numbers.
+    std::vector<int> inherited = {}; // NOLINT(readability-redundant-member-init): may be left out
+};
+
+// Which descriptors of ours become 0, 1 and 2 of the program.
+struct ProgramDescriptors {
+    int input = 0;
+    int output = 1;
+    int error = 2;
+};
+
+// Exit statuses are the program's, or 128 + the signal that ended it.
+// Each throws InputError where the program cannot be started: the message names the Debian package if we know
+// it.
+pid_t start_program(const Program& program, const ProgramDescriptors& descriptors);
+int wait_for_program(pid_t process);
+
+// Throws InputError naming every one of these programs that is missing, with Debian's package.
+void require_programs(const std::vector<std::string>& names);
+
+int run_program(const Program& program);
+// Standard output and error together, line by line.
+int run_program(const Program& program, const std::function<void(std::string_view line)>& line);
+// The first 64 KiB of standard output; what goes to standard error is shown.
+struct ProgramOutput {
+    int status;
+    std::string text;
+};
+ProgramOutput read_program(const Program& program);
+
+// An owned descriptor.
+class Descriptor {
+public:
+    explicit Descriptor(int number = -1) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() { close(); }
+
+    [[nodiscard]] int number() const { return number_; }
+    void close();
+
+private:
+    int number_;
+};
+
+struct Pipe {
+    Descriptor read;
+    Descriptor write;
+};
+Pipe make_pipe();
+
+} // namespace previrt

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/program.hpp"
+#include "monitor/console/host_console.hpp"
+#include "monitor/console/prompt_wait.hpp"
+#include "monitor/console/ring_ends.hpp"
+#include "monitor/console/vmm_console.hpp"
+#include "monitor/qemu/machine.hpp"
+#include "monitor/run.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace previrt {
+
+// Events (eventfd) for a console.
+struct ConsoleEvents {
+    Descriptor output; // the guest's: something is in its ring, or it read what is in ours
+    Descriptor ended;  // the processor's: there is no guest any more
+};
+
+// A guest's console, on our standard input and output or wherever the options want it.
+class MonitoredConsole {
+public:
+    // `input_came`: calls the guest to its ring.
+    MonitoredConsole(const RunOptions& options, const ConsoleEvents& events, monitored::ConsoleRing& output,
+                     monitored::ConsoleRing& input, std::function<void()> input_came);
+
+    // Once this thread has no more privileges than it needs.
+    void begin() { host_.begin(); }
+    // Until the guest has ended, or we have had enough. `terminal`: standard input is one, and raw.
+    void relay(const Descriptor& ending_signals, bool terminal);
+    // By another thread, once there is no guest any more: its last output gets out.
+    MachineEnd deliver(const Descriptor& ending_signals);
+
+    [[nodiscard]] const VmmConsole& vmm() const { return vmm_; }
+    // The last of what the guest printed.
+    [[nodiscard]] const std::string& tail() const { return tail_; }
+
+private:
+    using Clock = PromptWait::Clock;
+
+    [[nodiscard]] bool wants_keys();
+    [[nodiscard]] std::optional<Clock::time_point> deadline() const;
+    [[nodiscard]] int milliseconds_to_wait() const;
+    [[nodiscard]] bool ending() const;
+    void look_at_clock();
+    void send_keys();
+    void relay_output();
+    void show(std::string_view text);
+
+    const RunOptions& options_;
+    const ConsoleEvents& events_;
+    RingReader output_;
+    RingWriter input_;
+    std::function<void()> input_came_;
+    HostConsole host_;
+    bool stop_ = false;
+    std::string tail_;
+    VmmConsole vmm_;
+    ConsoleWatch watch_;
+    PromptWait prompt_wait_;
+    MachineEnd end_;
+    Clock::time_point begin_;
+    Clock::time_point last_output_at_;
+    std::optional<Clock::time_point> ending_since_;
+};
+
+} // namespace previrt

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/console/host_console.hpp"
+
+#include "host/input_error.hpp"
+#include "monitor/console/messages.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_keys = 4096; // that the guest has not taken yet
+constexpr auto read_within = 2s;        // where the run was ended
+constexpr auto answered_within = 300ms; // by a terminal, over a network too
+
+enum Poll : std::uint8_t { keys, output, messages };
+
+} // namespace
+
+HostConsole::HostConsole(const RunOptions& options) : options_(options), input_open_(options.watch_console) {
+    if (options.watch_console) {
+        output_.emplace(STDOUT_FILENO);
+    }
+}
+
+void HostConsole::begin() {
+    if (output_) {
+        output_->start();
+    }
+    if (options_.messages != nullptr) {
+        options_.messages->detach();
+    }
+}
+
+void HostConsole::show(std::string_view text) {
+    if (!output_) {
+        options_.console(text);
+        return;
+    }
+    if (text.find('\033') != std::string_view::npos) {
+        asked_at_ = Clock::now(); // as it may
+    }
+    output_->write(text);
+}
+
+bool HostConsole::is_full() const {
+    return (output_ && output_->is_full()) ||
+           (options_.messages != nullptr && options_.messages->pump().is_full());
+}
+
+HostConsole::Polls HostConsole::wanted(bool wants_keys) const {
+    constexpr pollfd nothing{.fd = -1, .events = 0, .revents = 0};
+    const bool reads = input_open_ && (terminal_ || (wants_keys && keys_.empty()));
+    return {{{.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+             output_ ? output_->wanted() : nothing,
+             options_.messages != nullptr ? options_.messages->pump().wanted() : nothing}};
+}
+
+void HostConsole::polled(const Polls& polls) {
+    if (polls[Poll::keys].revents != 0) {
+        read_keys();
+    }
+    if (output_) {
+        output_->polled(polls[Poll::output]);
+    }
+    if (options_.messages != nullptr) {
+        options_.messages->pump().polled(polls[Poll::messages]);
+    }
+}
+
+void HostConsole::read_keys() {
+    std::array<char, 256> block{};
+    const ssize_t got = read(STDIN_FILENO, block.data(), block.size());
+    if (got <= 0) {
+        input_open_ = got < 0 && (errno == EINTR || errno == EAGAIN);
+        return;
+    }
+    const std::string_view typed(block.data(), static_cast<std::size_t>(got));
+    typed_end_ = typed_end_ || (terminal_ && typed.find(end_guest_key) != std::string_view::npos);
+    const std::size_t taken = std::min(typed.size(), most_keys - std::min(most_keys, keys_.size()));
+    keys_ += typed.substr(0, taken);
+    keys_lost_ += typed.size() - taken;
+}
+
+void HostConsole::deliver(MachineEnd& end, int signals, std::optional<Clock::time_point> deadline) {
+    if (output_) {
+        await_reader(end, signals, deadline);
+        end.lost_output = output_->lost_bytes();
+        end.output_error = output_->error();
+        end.lost_keys = keys_lost_;
+    }
+    if (terminal_) {
+        discard_answers();
+    }
+}
+
+void HostConsole::await_reader(MachineEnd& end, int signals, std::optional<Clock::time_point> deadline) {
+    if (!output_) {
+        return;
+    }
+    const bool by_itself = !end.timed_out && end.ended_by.empty();
+    if (!by_itself) {
+        deadline = Clock::now() + read_within;
+    } else if (deadline) {
+        deadline = std::max(*deadline, Clock::now() + read_within);
+    }
+    output_->end();
+    while (!output_->is_over()) {
+        const auto left = deadline ? std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now())
+                                   : std::chrono::milliseconds(-1);
+        if (deadline && left.count() <= 0) {
+            end.timed_out = end.timed_out || by_itself;
+            return;
+        }
+        const Polls mine = wanted(false);
+        std::array<pollfd, 4> waiting = {
+            mine[0], mine[1], mine[2], {.fd = by_itself ? signals : -1, .events = POLLIN, .revents = 0}};
+        const int most = static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000));
+        if (poll(waiting.data(), waiting.size(), most) < 0 && errno != EINTR) {
+            throw InputError("poll: " + std::generic_category().message(errno));
+        }
+        polled({waiting[0], waiting[1], waiting[2]});
+        if (by_itself && (waiting[3].revents != 0 || typed_end_)) {
+            end.ended_by = typed_end_ ? "Ctrl-]" : "a signal";
+            return;
+        }
+    }
+}
+
+// What the guest asked the terminal is answered to whoever reads it next, as if it had been typed.
+void HostConsole::discard_answers() {
+    while (asked_at_ && input_open_) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(*asked_at_ + answered_within - Clock::now());
+        const Polls mine = wanted(false);
+        std::array<pollfd, 1> waiting = {mine[Poll::keys]};
+        if (left.count() <= 0 ||
+            (poll(waiting.data(), waiting.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)) {
+            return;
+        }
+        if (waiting[0].revents != 0) {
+            read_keys();
+        }
+    }
+}
+
+} // namespace previrt

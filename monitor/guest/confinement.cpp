@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/guest/confinement.hpp"
+
+#include "backends/process/contract/layout.hpp"
+#include "host/call_filter.hpp"
+#include "monitor/kvm/interface.hpp"
+
+#include <csignal>
+#include <cstdint>
+#include <initializer_list>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+
+namespace previrt {
+
+namespace {
+
+void allow_requests(CallFilter& filter, int processor, std::initializer_list<std::uint64_t> requests) {
+    for (const std::uint64_t request : requests) {
+        filter.allow(SCMP_SYS(ioctl), {CallFilter::equals(0, static_cast<std::uint64_t>(processor)),
+                                       CallFilter::equals(1, request)});
+    }
+}
+
+} // namespace
+
+void confine_processor_thread(int processor) {
+    CallFilter filter;
+    allow_requests(filter, processor, {KVM_RUN, KVM_GET_REGS});
+    filter.allow({SCMP_SYS(write)}); // that it has ended
+    filter.allow(SCMP_SYS(prctl), {CallFilter::equals_int(0, PR_SET_TIMERSLACK)});
+    filter.apply();
+}
+
+void confine_waiting_thread(pid_t group) {
+    CallFilter filter;
+    filter.allow(SCMP_SYS(kill), {CallFilter::equals_int(0, -group), CallFilter::equals_int(1, SIGKILL)});
+    filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(close), SCMP_SYS(waitid),
+                  SCMP_SYS(pidfd_open)});
+    for (const std::uint64_t request :
+         {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND, SECCOMP_IOCTL_NOTIF_ID_VALID}) {
+        filter.allow(SCMP_SYS(ioctl), {CallFilter::equals(1, request)});
+    }
+    filter.apply();
+}
+
+void confine_privileged_processor_thread(int processor) {
+    CallFilter filter;
+    allow_requests(filter, processor,
+                   {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_GET_SREGS, KVM_SET_SREGS, KVM_INTERRUPT});
+    filter.allow({SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
+                  SCMP_SYS(rt_sigtimedwait)});
+    filter.apply();
+}
+
+namespace {
+
+void allow_calls_of(CallFilter& filter, pid_t group) {
+    if (group != 0) {
+        filter.allow(SCMP_SYS(kill),
+                     {CallFilter::equals_int(0, -group), CallFilter::equals_int(1, process::event_signal)});
+    }
+}
+
+} // namespace
+
+void confine_relay_thread(pid_t group) {
+    CallFilter filter;
+    filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
+                  SCMP_SYS(ppoll)});
+    allow_calls_of(filter, group);
+    filter.apply();
+}
+
+} // namespace previrt

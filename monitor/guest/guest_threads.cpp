@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/guest/guest_threads.hpp"
+
+#include "host/ending_signals.hpp"
+#include "host/input_error.hpp"
+#include "monitor/console/terminal.hpp"
+#include "monitor/guest/confinement.hpp"
+#include "monitor/guest/monitor_confinement.hpp"
+
+#include <cerrno>
+#include <exception>
+#include <optional>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <thread>
+
+namespace previrt {
+
+namespace {
+
+// What a thread threw is for those who wait for it.
+class Outcome {
+public:
+    template <typename Action>
+    void of(const Action& action) noexcept {
+        try {
+            action();
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (error_) {
+            std::rethrow_exception(error_);
+        }
+    }
+
+private:
+    std::exception_ptr error_;
+};
+
+} // namespace
+
+Descriptor make_event() {
+    Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (event.number() < 0) {
+        throw InputError("eventfd: " + std::generic_category().message(errno));
+    }
+    return event;
+}
+
+ConsoleEvents make_events() {
+    return {.output = make_event(), .ended = make_event()};
+}
+
+namespace {
+
+void confine(const RunOptions& options, const ProcessorThread& processor, const PacketThread& packets) {
+    MissingLayers missing = processor.missing;
+    if (options.is_own_process) {
+        const std::vector<std::string> of_monitor = confine_monitor({.guest = processor.group,
+                                                                     .guest_is_nobody = processor.is_nobody,
+                                                                     .network = packets.process,
+                                                                     .connects = packets.connects});
+        missing.names.insert(missing.names.end(), of_monitor.begin(), of_monitor.end());
+    }
+    judge_isolation(options, missing);
+}
+
+} // namespace
+
+// The guest's memory is touched by two threads or three, each confined: one runs the processor, one reads
+// what the guest prints, one carries its packets. This one only waits for them.
+MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
+                              const ConsoleEvents& events, const ProcessorThread& processor,
+                              const PacketThread& packets) {
+    const Descriptor signals = hold_ending_signals();
+    const std::optional<RawTerminal> terminal =
+        options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
+    confine(options, processor, packets);
+    console.begin();
+    MonitoredEnd end;
+    Outcome of_processor;
+    Outcome of_console;
+    Outcome of_packets;
+    std::thread packet_thread;
+    if (packets.run) {
+        packet_thread = std::thread([&] { of_packets.of(packets.run); });
+    }
+    std::thread processor_thread([&] {
+        of_processor.of([&] { end.processor = processor.run(); });
+        eventfd_write(events.ended.number(), 1);
+    });
+    of_console.of([&] {
+        std::thread([&] {
+            of_console.of([&] {
+                confine_relay_thread(processor.group);
+                console.relay(signals, terminal && terminal->active());
+            });
+        }).join();
+    });
+    processor.stop(processor_thread.native_handle());
+    processor_thread.join();
+    if (packet_thread.joinable()) {
+        packets.end();
+        packet_thread.join();
+    }
+    end.machine = console.deliver(signals);
+    of_processor.rethrow();
+    of_console.rethrow();
+    of_packets.rethrow();
+    return end;
+}
+
+} // namespace previrt

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/program.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace previrt {
+
+// Memory that is ours while this lives.
+class Mapping {
+public:
+    // A guest's: zeros that take no room until they are touched, at a multiple of 2 MiB. Throws InputError
+    // where this machine has not so much.
+    static Mapping of_guest(std::uint64_t bytes);
+    // What a descriptor shares. Throws InputError.
+    static Mapping of_descriptor(const Descriptor& descriptor, std::size_t bytes);
+
+    Mapping(Mapping&& other) noexcept;
+    Mapping& operator=(Mapping&&) = delete;
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    ~Mapping();
+
+    [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }
+
+private:
+    Mapping(void* address, std::size_t bytes) : bytes_(static_cast<std::uint8_t*>(address), bytes) {}
+
+    std::span<std::uint8_t> bytes_;
+};
+
+} // namespace previrt

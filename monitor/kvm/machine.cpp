@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/kvm/machine.hpp"
+
+#include "backends/kvm/deprivileged/contract/layout.hpp"
+#include "host/input_error.hpp"
+#include "monitor/guest/confinement.hpp"
+#include "monitor/kvm/host.hpp"
+#include "monitor/kvm/interface.hpp"
+#include "monitor/kvm/report.hpp"
+#include "monitor/kvm/time.hpp"
+
+#include <atomic>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm;
+
+// Where old Intel processors keep what they need to emulate real mode: no memory of the guest's.
+constexpr std::uintptr_t intel_task = 0xfffbd000;
+
+} // namespace
+
+KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
+                       std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net)
+    : network_(open_guest_network(net)), layout_(lay_out(image.bytes, guest_memory, package.size())),
+      user_mode_(user_mode), memory_(Mapping::of_guest(layout_.bytes())),
+      machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
+      event_word_(image.header.event_word - image_address), events_(make_events()) {
+    fill_vmm_memory(vmm_memory(), layout_, image, package);
+    kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
+    kvm_request(machine_, KVM_CREATE_IRQCHIP, "KVM_CREATE_IRQCHIP"); // before the processor
+    add_memory();
+    add_doorbells();
+    processor_ = std::make_unique<KvmProcessor>(kvm, machine_);
+    processor_->prepare(image.header, layout_.physical(layout_.root), user_mode);
+}
+
+std::span<std::uint8_t> KvmMachine::vmm_memory() const {
+    return memory_.bytes().subspan(layout_.ram_bytes);
+}
+
+template <typename Ring>
+Ring& KvmMachine::ring(const Part& part) const {
+    return *reinterpret_cast<Ring*>(vmm_memory().subspan(part.offset, sizeof(Ring)).data());
+}
+
+void KvmMachine::add_memory() {
+    add_kvm_memory(machine_, 0, ram_base, memory_.bytes().first(layout_.ram_bytes));
+    add_kvm_memory(machine_, 1, layout_.physical(0), vmm_memory());
+}
+
+void KvmMachine::add_doorbell(std::uint64_t which, const Descriptor& event) {
+    kvm_ioeventfd doorbell{};
+    doorbell.addr = doorbells + which;
+    doorbell.len = 4;
+    doorbell.fd = event.number();
+    kvm_request(machine_, KVM_IOEVENTFD, "KVM_IOEVENTFD", &doorbell);
+}
+
+void KvmMachine::add_doorbells() {
+    add_doorbell(doorbell_output, events_.output);
+    if (network_) {
+        add_doorbell(doorbell_packets, network_->called());
+    }
+}
+
+void KvmMachine::describe(std::ostream& output) const {
+    describe_layout(output, layout_, user_mode_);
+}
+
+void KvmMachine::describe_end(std::ostream& output) const {
+    describe_exits(output, processor_->exits(), processor_->read_stats());
+    if (network_) {
+        network_->describe_end(output);
+    }
+}
+
+Handover& KvmMachine::handover() const {
+    return *reinterpret_cast<Handover*>(vmm_memory().subspan(layout_.handover, sizeof(Handover)).data());
+}
+
+void KvmMachine::write_handover(const RunOptions& options) {
+    const KvmTime time = read_kvm_time(processor_->descriptor());
+    Handover& handover = this->handover();
+    handover = make_handover(layout_);
+    handover.clock = time;
+    if (network_) {
+        network_->describe(handover.network);
+    }
+    handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
+    handover.rewrites_user_calls =
+        options.rewrite_system_calls && user_mode_ == UserMode::with_kernel ? 1 : 0;
+}
+
+std::uint32_t& KvmMachine::event_word() const {
+    return *reinterpret_cast<std::uint32_t*>(vmm_memory().subspan(event_word_, sizeof(std::uint32_t)).data());
+}
+
+void KvmMachine::call() const {
+    std::atomic_ref(event_word()).fetch_or(event_call);
+    syscall(SYS_futex, &event_word(), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+MonitoredEnd KvmMachine::run(const RunOptions& options) {
+    if (network_) {
+        network_->judge_isolation(options);
+    }
+    write_handover(options);
+    const auto call_guest = [this] { call(); };
+    console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(layout_.output),
+                                                  ring<ConsoleRing>(layout_.input), call_guest);
+    const PacketThread packets = packet_thread(network_, handover().network,
+                                               {.sent = ring<monitored::PacketRing>(layout_.sent),
+                                                .received = ring<monitored::PacketRing>(layout_.received)},
+                                               call_guest);
+    return run_with_console(options, *console_, events_,
+                            {.run =
+                                 [&] {
+                                     confine_processor_thread(processor_->descriptor().number());
+                                     return processor_->run(event_word());
+                                 },
+                             .stop =
+                                 [&](pthread_t thread) {
+                                     processor_->stop(thread);
+                                     call(); // it may be about to wait
+                                 }},
+                            packets);
+}
+
+} // namespace previrt

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/console/guest_console.hpp"
+#include "monitor/guest/guest_threads.hpp"
+#include "monitor/guest/mapping.hpp"
+#include "monitor/kvm/image.hpp"
+#include "monitor/kvm/layout.hpp"
+#include "monitor/kvm/processor.hpp"
+#include "monitor/network/guest_network.hpp"
+#include "monitor/qemu/machine.hpp"
+#include "monitor/run.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+
+namespace previrt {
+
+// A virtual machine of the host's KVM, with nothing in it but memory, a processor, its interrupt controller
+// and the doorbells.
+class KvmMachine {
+public:
+    // `kvm`: /dev/kvm. The package is that of a guest with `guest_memory` bytes of RAM. Throws InputError.
+    KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
+               std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none");
+
+    // Once: until the guest has ended, or has to be ended. Its console is that of the options, which live as
+    // long as this.
+    MonitoredEnd run(const RunOptions& options);
+    // Of run().
+    [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
+    // For the file of counters, beside the VMM's: none.
+    [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
+
+    // For --verbose.
+    void describe(std::ostream& output) const;
+    void describe_end(std::ostream& output) const;
+
+private:
+    void add_memory();
+    void add_doorbell(std::uint64_t which, const Descriptor& event);
+    void add_doorbells();
+    [[nodiscard]] std::uint32_t& event_word() const;
+    void call() const;
+    [[nodiscard]] kvm::Handover& handover() const;
+    void write_handover(const RunOptions& options);
+    [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
+    template <typename Ring>
+    [[nodiscard]] Ring& ring(const kvm::Part& part) const;
+
+    std::optional<GuestNetwork> network_;
+    KvmLayout layout_;
+    UserMode user_mode_;
+    Mapping memory_;
+    Descriptor machine_;
+    std::uint64_t event_word_; // its offset in the VMM's memory
+    ConsoleEvents events_;
+    std::unique_ptr<KvmProcessor> processor_;
+    std::unique_ptr<MonitoredConsole> console_;
+};
+
+} // namespace previrt

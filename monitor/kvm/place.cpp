@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/kvm/place.hpp"
+
+#include "host/input_error.hpp"
+#include "monitor/guest/confinement.hpp"
+#include "monitor/guest/guest_end.hpp"
+#include "monitor/guest/isolation.hpp"
+#include "monitor/kvm/host.hpp"
+#include "monitor/kvm/image.hpp"
+#include "monitor/kvm/machine.hpp"
+#include "monitor/kvm/mode.hpp"
+#include "monitor/kvm/privileged/machine.hpp"
+#include "monitor/kvm/report.hpp"
+#include "toolchain/pack/guest_package.hpp"
+#include "toolchain/pack/vmm_image.hpp"
+
+#include <future>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace previrt {
+
+namespace {
+
+template <typename Machine>
+RunStatus run_machine(Machine& machine, const RunOptions& options) {
+    if (options.verbose) {
+        machine.describe(std::cerr);
+    }
+    const MonitoredEnd end = machine.run(options);
+    if (options.verbose) {
+        machine.describe_end(std::cerr);
+    }
+    return judge_monitored_guest(options, machine.console(), end, "KVM", machine.counts());
+}
+
+RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
+                          std::span<const std::uint8_t> package) {
+    const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
+    KvmMachine machine(kvm, image, options.memory, package,
+                       options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
+    if (!options.isolate) {
+        say_that_programs_reach_kernel(options, "--isolate");
+    }
+    return run_machine(machine, options);
+}
+
+RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
+                         std::span<const std::uint8_t> package) {
+    const PrivilegedImage image =
+        read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
+    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net);
+    return run_machine(machine, options);
+}
+
+struct PreparedGuest {
+    Descriptor kvm;
+    KvmMode mode;
+    std::string kernel_sha256;
+    std::vector<std::uint8_t> package;
+};
+
+RunStatus run_kvm(const RunOptions& options, const PreparedGuest& guest) {
+    options.announce(guest.kernel_sha256);
+    if (options.verbose) {
+        std::cerr << "previrt: KVM: " << describe(guest.mode) << '\n';
+    }
+    return guest.mode == KvmMode::native ? run_privileged(options, guest.kvm, guest.package)
+                                         : run_interpreted(options, guest.kvm, guest.package);
+}
+
+} // namespace
+
+PlaceFinding probe_kvm() {
+    const KvmMode mode = find_kvm_mode(open_kvm());
+    const bool privileged = mode == KvmMode::native;
+    read_vmm_image(privileged ? Hypervisor::kvm_privileged : Hypervisor::kvm);
+    for (void (*confine)() :
+         {+[] { confine_relay_thread(); }, privileged ? +[] { confine_privileged_processor_thread(0); }
+                                                      : +[] { confine_processor_thread(0); }}) {
+        std::async(std::launch::async, confine).get();
+    }
+    return {
+        .found = describe(mode),
+        .isolation =
+            privileged
+                ? "KVM and seccomp keep the host from the guest; the guest's kernel keeps itself from its "
+                  "programs"
+                : "KVM and seccomp keep the host from the guest; only --isolate keeps the guest's kernel and "
+                  "the VMM from the guest's programs"};
+}
+
+PreparedRun prepare_kvm(const RunOptions& options) {
+    Descriptor kvm = open_kvm();
+    const KvmMode mode = find_kvm_mode(kvm);
+    if (!options.rewrite && mode != KvmMode::native) {
+        throw InputError("--no-rewrite: this host's KVM interprets level 0, where no kernel runs that is not "
+                         "rewritten");
+    }
+    const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    std::vector<std::uint8_t> package = make_guest_package(kernel, {.initrd = options.initrd,
+                                                                    .append = options.append,
+                                                                    .memory = options.memory,
+                                                                    .print_counters = !options.stats.empty(),
+                                                                    .strict = options.strict});
+    const auto guest = std::make_shared<PreparedGuest>(
+        PreparedGuest{std::move(kvm), mode, kernel.sha256, std::move(package)});
+    return [guest](const RunOptions& announcing) { return run_kvm(announcing, *guest); };
+}
+
+} // namespace previrt

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+
+namespace previrt {
+
+// The host's KVM, asked by ourselves. Throws InputError.
+PreparedRun prepare_kvm(const RunOptions& options);
+
+PlaceFinding probe_kvm();
+
+} // namespace previrt

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/privileged/contract/mailbox.hpp"
+#include "devices/platform/pc.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace previrt {
+
+// The machine's interrupts as its processor sees them. The devices are here, or the VMM's.
+class Devices {
+public:
+    Devices() = default;
+    Devices(const Devices&) = delete;
+    Devices& operator=(const Devices&) = delete;
+    virtual ~Devices() = default;
+
+    // What time and input have done by now.
+    virtual void look(std::uint64_t now) = 0;
+    // Since the last look.
+    [[nodiscard]] virtual bool interrupt_requested() const = 0;
+    // INTA: the vector.
+    virtual std::uint8_t acknowledge() = 0;
+    // When to look again, at the latest. `now`: of the last look.
+    [[nodiscard]] virtual std::uint64_t deadline(std::uint64_t now) const = 0;
+};
+
+// Before there is a VMM in the guest, or where there is to be none: a model of its own.
+class OwnDevices : public Devices {
+public:
+    OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input,
+               std::function<void()> output_came);
+
+    void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
+    void look(std::uint64_t now) override;
+    [[nodiscard]] bool interrupt_requested() const override;
+    std::uint8_t acknowledge() override;
+    [[nodiscard]] std::uint64_t deadline(std::uint64_t now) const override;
+
+    // Empty, false: nothing is modelled there.
+    [[nodiscard]] std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
+    [[nodiscard]] bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
+    // What a device has there is modelled in part only; else nobody answers.
+    [[nodiscard]] bool claims_port(std::uint16_t port, unsigned width) const {
+        return pc_.claims_port(port, width);
+    }
+    [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const {
+        return pc_.claims_memory(address, bytes);
+    }
+    [[nodiscard]] bool reset_requested() const { return pc_.request == Request::reset; }
+
+    [[nodiscard]] const Pc& state() const { return pc_; }
+
+private:
+    void take_input();
+    void give_output();
+
+    Pc pc_;
+    monitored::ConsoleRing& output_;
+    monitored::ConsoleRing& input_;
+    std::function<void()> output_came_;
+};
+
+// By what the VMM says of its devices. It learns of an interrupt at its next look.
+class VmmDevices : public Devices {
+public:
+    VmmDevices(kvm_privileged::Mailbox& mailbox, monitored::ConsoleRing& input);
+
+    void look(std::uint64_t now) override;
+    [[nodiscard]] bool interrupt_requested() const override;
+    std::uint8_t acknowledge() override;
+    [[nodiscard]] std::uint64_t deadline(std::uint64_t now) const override;
+
+private:
+    kvm_privileged::Mailbox& mailbox_;
+    monitored::ConsoleRing& input_;
+    kvm_privileged::Cause cause_ = kvm_privileged::Cause::none;
+    std::uint8_t vector_ = 0;
+    std::uint64_t last_deadline_ = 0;
+    std::uint64_t period_ = 0;
+};
+
+} // namespace previrt

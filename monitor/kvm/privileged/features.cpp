@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/kvm/privileged/features.hpp"
+
+#include "monitor/kvm/host.hpp"
+#include "monitor/kvm/interface.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint32_t bit(unsigned number) {
+    return 1U << number;
+}
+
+// Bits that are hidden.
+struct Hidden {
+    std::uint32_t leaf;
+    std::uint32_t ebx;
+    std::uint32_t ecx;
+    std::uint32_t edx;
+};
+
+constexpr Hidden hidden[] = {
+    // MONITOR, VMX, SMX, PCID, x2APIC, TSC deadline, hypervisor; machine checks, APIC (interrupts come by the
+    // 8259), HTT.
+    {0x1, 0xffff0000, bit(3) | bit(5) | bit(6) | bit(17) | bit(21) | bit(24) | bit(31),
+     bit(7) | bit(9) | bit(14) | bit(28)},
+    // INVPCID; 5 levels.
+    {0x7, bit(10), bit(16), 0},
+    // SVM, extended APIC, topology.
+    {0x80000001, 0, bit(1) | bit(2) | bit(3) | bit(22), bit(9)},
+};
+
+// Of topology: one processor needs none. Of a hypervisor: it would offer devices of its own.
+bool is_whole_leaf_hidden(std::uint32_t leaf) {
+    constexpr std::uint32_t topology = 0xb;
+    constexpr std::uint32_t topology_2 = 0x1f;
+    constexpr std::uint32_t amd_topology = 0x8000001e;
+    constexpr std::uint32_t hypervisor = 0x40000000;
+    return leaf == topology || leaf == topology_2 || leaf == amd_topology || (leaf & ~0xffU) == hypervisor;
+}
+
+void hide(kvm_cpuid_entry2& entry) {
+    for (const Hidden& what : hidden) {
+        if (what.leaf == entry.function && entry.index == 0) {
+            entry.ebx &= ~what.ebx;
+            entry.ecx &= ~what.ecx;
+            entry.edx &= ~what.edx;
+        }
+    }
+    if (entry.function == 1) {
+        entry.ebx |= bit(16); // one logical processor
+    }
+}
+
+} // namespace
+
+namespace {
+
+// KVM's CPUID shows the APIC by this, whatever it is told to show.
+void switch_local_apic_off(const Descriptor& processor) {
+    kvm_sregs registers{};
+    kvm_request(processor, KVM_GET_SREGS, "KVM_GET_SREGS", &registers);
+    registers.apic_base = 0;
+    kvm_request(processor, KVM_SET_SREGS, "KVM_SET_SREGS", &registers);
+}
+
+// QEMU's emulated SVM lets XSETBV of a guest past KVM, whose CPUID would go on telling sizes for the value of
+// a reset. A kernel sets it anyway before it asks.
+void enable_extended_states(const Descriptor& processor, std::uint32_t supported) {
+    constexpr std::uint32_t x87_sse_avx = 7;
+    kvm_xcrs registers{};
+    registers.nr_xcrs = 1;
+    registers.xcrs[0].value = supported & x87_sse_avx;
+    kvm_request(processor, KVM_SET_XCRS, "KVM_SET_XCRS", &registers);
+}
+
+} // namespace
+
+void set_features(const Descriptor& kvm, const Descriptor& processor) {
+    switch_local_apic_off(processor);
+    constexpr unsigned most = 256; // that KVM ever gives
+    KvmList<kvm_cpuid2> features(most);
+    features->nent = most;
+    kvm_request(kvm, KVM_GET_SUPPORTED_CPUID, "KVM_GET_SUPPORTED_CPUID", features.get());
+    kvm_cpuid_entry2* const first = &features->entries[0];
+    kvm_cpuid_entry2* const end = std::remove_if(first, first + features->nent, [](const auto& entry) {
+        return is_whole_leaf_hidden(entry.function);
+    });
+    features->nent = static_cast<std::uint32_t>(end - first);
+    std::for_each(first, end, hide);
+    kvm_request(processor, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
+    const kvm_cpuid_entry2* const states =
+        std::find_if(first, end, [](const auto& entry) { return entry.function == 0xd && entry.index == 0; });
+    if (states != end && states->eax != 0) {
+        enable_extended_states(processor, states->eax);
+    }
+}
+
+} // namespace previrt

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/kvm/time.hpp"
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+
+namespace previrt {
+
+// How long a time-stamp counter takes, as a VMM computes it.
+class TickScale {
+public:
+    // `khz`: not 0.
+    explicit TickScale(std::uint64_t khz) : scale_((std::uint64_t{1} << 32U) * 1'000'000 / khz) {}
+    [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
+
+private:
+    std::uint64_t scale_; // nanoseconds a tick, in 2^-32: more than 32 bits below 1 GHz
+};
+
+// The guest's time as its VMM computes it: nanoseconds by its time-stamp counter, 0 at the epoch.
+class GuestClock {
+public:
+    // `epoch`: of the processor.
+    GuestClock(const Descriptor& processor, const KvmTime& epoch);
+    [[nodiscard]] std::uint64_t now() const;
+
+private:
+    std::uint64_t epoch_; // by the counter of this processor
+    TickScale scale_;
+};
+
+// Sends a signal to the thread that made it.
+class AlarmClock {
+public:
+    explicit AlarmClock(int signal);
+    AlarmClock(const AlarmClock&) = delete;
+    AlarmClock& operator=(const AlarmClock&) = delete;
+    ~AlarmClock();
+
+    // In so many nanoseconds; nullopt: not any more.
+    void set(std::optional<std::uint64_t> in);
+
+private:
+    timer_t timer_{};
+};
+
+} // namespace previrt

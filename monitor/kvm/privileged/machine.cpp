@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/kvm/privileged/machine.hpp"
+
+#include "backends/kvm/privileged/contract/layout.hpp"
+#include "monitor/guest/confinement.hpp"
+#include "monitor/kvm/host.hpp"
+#include "monitor/kvm/privileged/features.hpp"
+#include "monitor/kvm/report.hpp"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sys/eventfd.h>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm_privileged;
+
+// Where old Intel processors keep what they need to emulate real mode: no memory of the guest's.
+constexpr std::uintptr_t intel_task = 0xfffbd000;
+
+} // namespace
+
+PrivilegedMachine::PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image,
+                                     std::uint64_t guest_memory, std::span<const std::uint8_t> package,
+                                     bool rewrite, const std::string& net)
+    : network_(open_guest_network(net)),
+      layout_(lay_out_privileged(image.bytes, guest_memory, package.size())), header_(image.header),
+      rewrite_(rewrite), memory_(Mapping::of_guest(layout_.bytes())),
+      machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")), events_(make_events()) {
+    fill_vmm_memory(vmm_memory(), layout_, image, package);
+    kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
+    add_memory();
+    add_doorbells();
+    processor_ = std::make_unique<VirtualProcessor>(kvm, machine_);
+    set_features(kvm, processor_->descriptor());
+}
+
+std::span<std::uint8_t> PrivilegedMachine::vmm_memory() const {
+    return memory_.bytes().subspan(layout_.ram_bytes);
+}
+
+template <typename Structure>
+Structure& PrivilegedMachine::at(std::uint64_t offset) const {
+    return *reinterpret_cast<Structure*>(vmm_memory().subspan(offset, sizeof(Structure)).data());
+}
+
+void PrivilegedMachine::add_memory() {
+    add_kvm_memory(machine_, 0, 0, memory_.bytes().first(layout_.ram_bytes));
+    add_kvm_memory(machine_, 1, layout_.physical(0), vmm_memory());
+}
+
+void PrivilegedMachine::add_doorbell(std::uint16_t port, const Descriptor& event) {
+    kvm_ioeventfd doorbell{};
+    doorbell.addr = port;
+    doorbell.len = 4;
+    doorbell.fd = event.number();
+    doorbell.flags = KVM_IOEVENTFD_FLAG_PIO;
+    kvm_request(machine_, KVM_IOEVENTFD, "KVM_IOEVENTFD", &doorbell);
+}
+
+void PrivilegedMachine::add_doorbells() {
+    add_doorbell(port_output, events_.output);
+    if (network_) {
+        add_doorbell(port_packets, network_->called());
+    }
+}
+
+void PrivilegedMachine::write_handover(const KvmTime& time) {
+    kvm::Handover handover = make_handover(layout_);
+    handover.clock = time;
+    if (network_) {
+        network_->describe(handover.network);
+    }
+    at<kvm::Handover>(layout_.handover) = handover;
+}
+
+MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
+    if (network_) {
+        network_->judge_isolation(options);
+    }
+    const KvmTime time = read_kvm_time(processor_->descriptor());
+    write_handover(time);
+    auto& output = at<monitored::ConsoleRing>(layout_.output.offset);
+    auto& input = at<monitored::ConsoleRing>(layout_.input.offset);
+    const PrivilegedParts parts{.ram = memory_.bytes().first(layout_.ram_bytes),
+                                .header = header_,
+                                .vmm_root = layout_.physical(layout_.root),
+                                .map_tables = layout_.map_tables(),
+                                .mailbox = at<Mailbox>(layout_.mailbox),
+                                .devices = at<Pc>(layout_.devices),
+                                .devices_physical = layout_.physical(layout_.devices),
+                                .output = output,
+                                .input = input,
+                                .strict = options.strict};
+    guest_ = std::make_unique<PrivilegedProcessor>(*processor_, parts, time, layout_.guest_memory, rewrite_,
+                                                   [this] { eventfd_write(events_.output.number(), 1); });
+    console_ =
+        std::make_unique<MonitoredConsole>(options, events_, output, input, [this] { guest_->input_came(); });
+    const PacketThread packets =
+        packet_thread(network_, at<kvm::Handover>(layout_.handover).network,
+                      {.sent = at<monitored::PacketRing>(layout_.sent.offset),
+                       .received = at<monitored::PacketRing>(layout_.received.offset)},
+                      [this] { guest_->packets_came(); });
+    return run_with_console(
+        options, *console_, events_,
+        {.run =
+             [&] {
+                 return guest_->run(
+                     [&] { confine_privileged_processor_thread(processor_->descriptor().number()); });
+             },
+         .stop = [&](pthread_t thread) { guest_->stop(thread); }},
+        packets);
+}
+
+namespace {
+
+nlohmann::json by_name(const std::vector<KvmStat>& stats) {
+    nlohmann::json json = nlohmann::json::object();
+    for (const KvmStat& stat : stats) {
+        json[stat.name] = stat.value;
+    }
+    return json;
+}
+
+} // namespace
+
+nlohmann::json PrivilegedMachine::counts() const {
+    nlohmann::json counts{{"kvm", by_name(guest_->read_stats())}, {"post_codes", nlohmann::json::array()}};
+    for (const PostCode& post : guest_->post_codes()) {
+        counts["post_codes"].push_back({{"code", post.code}, {"kvm", by_name(post.stats)}});
+    }
+    return counts;
+}
+
+void PrivilegedMachine::describe(std::ostream& output) const {
+    describe_layout(output, layout_, UserMode::isolated);
+}
+
+void PrivilegedMachine::describe_end(std::ostream& output) const {
+    describe_exits(output, guest_->exits(), guest_->read_stats());
+    if (network_) {
+        network_->describe_end(output);
+    }
+}
+
+} // namespace previrt

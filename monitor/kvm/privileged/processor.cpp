@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/kvm/privileged/processor.hpp"
+
+#include "backends/kvm/privileged/contract/layout.hpp"
+#include "frontends/x86/devices/port_access.hpp"
+#include "host/input_error.hpp"
+#include "monitor/guest/kick_signal.hpp"
+#include "monitor/kvm/privileged/last_directory.hpp"
+#include "toolchain/image/places.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm_privileged;
+
+constexpr std::uint16_t post_port = 0x80;
+
+} // namespace
+
+PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts,
+                                         const KvmTime& epoch, std::uint64_t guest_memory, bool rewrite,
+                                         std::function<void()> output_came)
+    : processor_(processor), questions_(processor, parts.mailbox, parts.header, parts.vmm_root, stopped_),
+      parts_(parts), clock_(processor.descriptor(), epoch), epoch_(epoch.epoch_nanoseconds),
+      guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
+      own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
+      stats_(processor.descriptor()) {
+    receive_calling_signals();
+}
+
+Devices& PrivilegedProcessor::devices() {
+    if (vmm_is_active_) {
+        return vmm_devices_;
+    }
+    return own_devices_;
+}
+
+void PrivilegedProcessor::stop(pthread_t thread) {
+    stopped_ = true;
+    pthread_kill(thread, calling_signal());
+}
+
+void PrivilegedProcessor::input_came() {
+    if (runs_) {
+        pthread_kill(thread_, calling_signal());
+    }
+}
+
+void PrivilegedProcessor::packets_came() {
+    packets_came_ = true;
+    input_came();
+}
+
+void PrivilegedProcessor::fail(const std::string& reason) const {
+    throw InputError(reason + processor_.place());
+}
+
+ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
+    processor_.let_signal_in(calling_signal());
+    alarm_ = std::make_unique<AlarmClock>(calling_signal());
+    thread_ = pthread_self();
+    runs_ = true;
+    confine();
+    try {
+        const std::uint64_t start = clock_.now();
+        own_devices_.start(epoch_ + start, guest_memory_, start);
+        bool lives = questions_.load();
+        while (lives && !stopped_) {
+            lives = move_packets();
+            if (!lives) {
+                break;
+            }
+            const std::uint64_t now = clock_.now();
+            prepare_interrupt(now);
+            set_alarm(now);
+            if (processor_.run()) {
+                lives = judge_exit();
+            }
+        }
+        runs_ = false;
+        call_reader();
+        return {.guest_rang = !lives, .failure = {}};
+    } catch (const InputError& error) {
+        runs_ = false;
+        return {.guest_rang = false, .failure = error.what()};
+    }
+}
+
+// Only where the guest could take an interrupt: there it is not in the VMM, whose stack a question takes.
+bool PrivilegedProcessor::move_packets() {
+    const kvm_run& exit = processor_.exit();
+    if (!vmm_is_active_ || answer_ || exit.ready_for_interrupt_injection == 0 ||
+        !packets_came_.exchange(false)) {
+        return true;
+    }
+    return ask(Question::packets);
+}
+
+void PrivilegedProcessor::prepare_interrupt(std::uint64_t now) {
+    devices().look(now);
+    kvm_run& exit = processor_.exit();
+    // An instruction that is executed once more comes first: what it reads has been read.
+    const bool requested = devices().interrupt_requested() && !answer_;
+    const bool packets = vmm_is_active_ && packets_came_ && !answer_;
+    const bool ready = exit.ready_for_interrupt_injection != 0;
+    if (requested && ready) {
+        processor_.interrupt(devices().acknowledge());
+    }
+    exit.request_interrupt_window = (requested && !ready) || packets ? 1 : 0;
+    parts_.mailbox.waits_for_window = exit.request_interrupt_window;
+}
+
+void PrivilegedProcessor::set_alarm(std::uint64_t now) {
+    if (parts_.mailbox.output_deadline <= now) {
+        call_reader();
+    }
+    const std::uint64_t deadline = std::min(devices().deadline(now), parts_.mailbox.output_deadline);
+    // The alarm goes by another clock than the guest: it can have rung too early.
+    const bool may_have_rung = processor_.signal_came();
+    if (deadline == parts_.mailbox.timer && deadline > now && !may_have_rung) {
+        return; // it is set so
+    }
+    alarm_->set(deadline == never ? std::nullopt
+                                  : std::optional(deadline > now ? deadline - now : std::uint64_t{1}));
+    parts_.mailbox.timer = deadline;
+}
+
+void PrivilegedProcessor::call_reader() {
+    if (parts_.mailbox.output_deadline != never) {
+        parts_.mailbox.output_deadline = never;
+        output_came_();
+    }
+}
+
+// False: the guest has ended.
+bool PrivilegedProcessor::halt() {
+    call_reader();
+    while (!stopped_) {
+        if (!move_packets()) {
+            return false;
+        }
+        const std::uint64_t now = clock_.now();
+        devices().look(now);
+        if (devices().interrupt_requested()) {
+            return true;
+        }
+        set_alarm(now);
+        processor_.wait();
+    }
+    return true;
+}
+
+bool PrivilegedProcessor::judge_exit() {
+    const kvm_run& exit = processor_.exit();
+    ++exits_[exit.exit_reason];
+    switch (exit.exit_reason) {
+    case KVM_EXIT_INTR:
+    case KVM_EXIT_IRQ_WINDOW_OPEN:
+    case KVM_EXIT_SET_TPR: // CR8, of an APIC that is not there
+        return true;
+    case KVM_EXIT_IO:
+        return access_ports();
+    case KVM_EXIT_HLT:
+        if (exit.if_flag == 0) {
+            return ask(Question::halt); // nothing can wake it
+        }
+        return halt();
+    case KVM_EXIT_MMIO:
+        return access_memory();
+    case KVM_EXIT_SHUTDOWN:
+        fail("a triple fault");
+    case KVM_EXIT_FAIL_ENTRY:
+        fail("its state is refused (" + hex(exit.fail_entry.hardware_entry_failure_reason) + ")");
+    case KVM_EXIT_INTERNAL_ERROR:
+        fail("an internal error of KVM (" + std::to_string(exit.internal.suberror) + ")");
+    default:
+        fail("an exit for reason " + std::to_string(exit.exit_reason));
+    }
+}
+
+bool PrivilegedProcessor::ask(Question question) {
+    return questions_.ask(question);
+}
+
+// By an instruction that is no site: the VMM does it. As no question can be asked within an instruction, one
+// that reads is undone, and executed once more when the answer is known.
+bool PrivilegedProcessor::access_memory() {
+    auto& mmio = processor_.exit().mmio;
+    const bool is_write = mmio.is_write != 0;
+    const bool floats = !parts_.strict && !own_devices_.claims_memory(mmio.phys_addr, mmio.len);
+    if (!vmm_is_active_ && floats) {
+        tell_of_floating("page of memory at " + hex(mmio.phys_addr & ~std::uint64_t{0xfff}));
+        if (!is_write) {
+            std::ranges::fill(mmio.data, std::uint8_t{0xff});
+        }
+        return true;
+    }
+    if (!vmm_is_active_ || mmio.len > sizeof(std::uint64_t)) {
+        fail(std::string(is_write ? "a write to" : "a read from") + " physical address " +
+             hex(mmio.phys_addr) + ", where nothing is,");
+    }
+    const std::uint64_t address = mmio.phys_addr;
+    const std::optional<Answer> answer = std::exchange(answer_, {});
+    if (!is_write && answer && answer->address == address) {
+        std::memcpy(&mmio.data[0], &answer->value, sizeof answer->value);
+        return processor_.try_to_finish_instruction() || access_memory();
+    }
+    Mailbox& mailbox = parts_.mailbox;
+    mailbox.address = address;
+    mailbox.width = mmio.len;
+    mailbox.value = 0;
+    if (is_write) {
+        std::memcpy(&mailbox.value, &mmio.data[0], mmio.len);
+        processor_.finish_instruction();
+        return ask(Question::write_memory);
+    }
+    processor_.undo_instruction();
+    if (!ask(Question::read_memory)) {
+        return false;
+    }
+    answer_ = {.address = address, .value = mailbox.value};
+    return true;
+}
+
+bool PrivilegedProcessor::access_ports() {
+    const std::span<std::uint8_t> data = processor_.port_data();
+    const auto io = processor_.exit().io;
+    if (io.port == port_request && io.direction == KVM_EXIT_IO_OUT &&
+        processor_.registers().rip >= image_address) {
+        return serve_request(data);
+    }
+    if (io.port == post_port && io.direction == KVM_EXIT_IO_OUT) {
+        note_post_code(data);
+    }
+    if (vmm_is_active_) {
+        return access_vmm(data);
+    }
+    return access_own(data) && activate_if_possible();
+}
+
+void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
+    constexpr std::size_t most = 1000;
+    constexpr std::uint8_t user_mode = 3; // the kernel writes there to pass time
+    if (processor_.system_registers().cs.dpl != user_mode) {
+        return;
+    }
+    if (!data.empty() && post_codes_.size() < most) {
+        post_codes_.push_back({.code = data.front(), .stats = stats_.read()});
+    }
+}
+
+// Once of each place, and of few: the guest chooses them.
+void PrivilegedProcessor::tell_of_floating(const std::string& place) {
+    constexpr std::size_t most_told = 16;
+    if (told_places_.size() < most_told && told_places_.insert(place).second) {
+        std::cerr << "previrt: no device claims the " + place + ": reads are all ones, writes are lost\n";
+    }
+}
+
+bool PrivilegedProcessor::access_own(std::span<std::uint8_t> data) {
+    const auto io = processor_.exit().io;
+    const bool is_write = io.direction == KVM_EXIT_IO_OUT;
+    if (!parts_.strict && !own_devices_.claims_port(io.port, io.size)) {
+        tell_of_floating("port " + hex(io.port));
+        if (!is_write) {
+            std::ranges::fill(data, std::uint8_t{0xff});
+        }
+        return true;
+    }
+    for (std::size_t i = 0; i + io.size <= data.size(); i += io.size) {
+        std::uint32_t value = 0;
+        if (is_write) {
+            std::memcpy(&value, &data[i], io.size);
+            if (!own_devices_.write(io.port, io.size, value, clock_.now())) {
+                fail("a write to port " + hex(io.port) + ", which is not modelled,");
+            }
+        } else {
+            const std::optional<std::uint32_t> got = own_devices_.read(io.port, io.size, clock_.now());
+            if (!got) {
+                fail("a read of port " + hex(io.port) + ", which is not modelled,");
+            }
+            std::memcpy(&data[i], &*got, io.size);
+        }
+    }
+    if (own_devices_.reset_requested()) {
+        processor_.finish_instruction();
+        return ask(Question::reset);
+    }
+    return true;
+}
+
+// By an instruction that is no site: the VMM does it.
+bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
+    const auto io = processor_.exit().io;
+    if (io.count != 1 || data.size() != io.size) {
+        fail("a string of accesses to port " + hex(io.port) + " by an instruction that is no site,");
+    }
+    Mailbox& mailbox = parts_.mailbox;
+    mailbox.address = io.port;
+    mailbox.width = io.size;
+    mailbox.value = 0;
+    const bool is_write = io.direction == KVM_EXIT_IO_OUT;
+    if (is_write) {
+        std::memcpy(&mailbox.value, data.data(), io.size);
+    }
+    processor_.finish_instruction();
+    if (!ask(is_write ? Question::write_port : Question::read_port)) {
+        return false;
+    }
+    if (!is_write) {
+        kvm_regs registers = processor_.registers();
+        registers.rax =
+            accumulator_after_in(registers.rax, static_cast<std::uint32_t>(mailbox.value), io.size);
+        processor_.set_registers(registers);
+    }
+    return true;
+}
+
+bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
+    std::uint32_t request = 0;
+    if (data.size() != sizeof request) {
+        fail("the VMM asks with " + std::to_string(data.size()) + " bytes");
+    }
+    std::memcpy(&request, data.data(), sizeof request);
+    switch (static_cast<PortRequest>(request)) {
+    case PortRequest::attention:
+        return true;
+    case PortRequest::ended:
+        return false;
+    case PortRequest::announcement: {
+        processor_.finish_instruction();
+        kvm_regs registers = processor_.registers();
+        parts_.mailbox.announcement = {.tag = registers.r9,
+                                       .rdi = registers.rdi,
+                                       .rsi = registers.rsi,
+                                       .rdx = registers.r8,
+                                       .rcx = registers.rcx};
+        if (!ask(Question::announce)) {
+            return false;
+        }
+        registers.rax = parts_.mailbox.value;
+        processor_.set_registers(registers);
+        return true;
+    }
+    case PortRequest::answer:
+        break;
+    }
+    fail("the VMM asks for " + std::to_string(request) + ", which is nothing");
+}
+
+// Linux comes to its devices when its page tables have long got the directory that all of them share.
+bool PrivilegedProcessor::activate_if_possible() {
+    if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers(), parts_.map_tables)) {
+        return true;
+    }
+    processor_.finish_instruction();
+    own_devices_.look(clock_.now());
+    std::memcpy(static_cast<void*>(&parts_.devices), &own_devices_.state(), sizeof(Pc));
+    parts_.mailbox.devices = parts_.devices_physical;
+    parts_.mailbox.timer = never;
+    parts_.mailbox.delivered = Cause::none;
+    vmm_is_active_ = true;
+    return ask(Question::activate);
+}
+
+} // namespace previrt

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/kvm/privileged/devices.hpp"
+#include "monitor/kvm/privileged/guest_clock.hpp"
+#include "monitor/kvm/privileged/virtual_processor.hpp"
+#include "monitor/kvm/privileged/vmm_questions.hpp"
+#include "monitor/kvm/processor.hpp"
+#include "monitor/kvm/stats.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <pthread.h>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+// What a guest in privileged mode has of its machine.
+struct PrivilegedParts {
+    std::span<std::uint8_t> ram;
+    kvm_privileged::ImageHeader header;
+    std::uint64_t vmm_root; // of the VMM's page tables, guest-physical
+    unsigned map_tables;    // see KvmLayout
+    kvm_privileged::Mailbox& mailbox;
+    Pc& devices; // where the VMM takes them from
+    std::uint64_t devices_physical;
+    monitored::ConsoleRing& output;
+    monitored::ConsoleRing& input;
+    bool strict; // an access that nobody answers ends the guest
+};
+
+// KVM's counts when the guest wrote a code to the port of a power-on self test, by an instruction that is no
+// site: a program marks so what it does.
+struct PostCode {
+    std::uint8_t code;
+    std::vector<KvmStat> stats;
+};
+
+// Runs a guest that keeps its privileges, and is its devices until the VMM can be.
+class PrivilegedProcessor {
+public:
+    // `rewrite`: else the guest is left as it is, and every access to a device comes here.
+    PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts, const KvmTime& epoch,
+                        std::uint64_t guest_memory, bool rewrite, std::function<void()> output_came);
+
+    // Until the guest ends, fails, or is stopped. `confine` is called before the guest's first instruction.
+    ProcessorEnd run(const std::function<void()>& confine);
+    // From another thread.
+    void stop(pthread_t thread);
+    void input_came();
+    void packets_came(); // or there is room for some, or the link has changed
+
+    // After run().
+    [[nodiscard]] const KvmExits& exits() const { return exits_; }
+    [[nodiscard]] std::vector<KvmStat> read_stats() const { return stats_.read(); }
+    [[nodiscard]] const std::vector<PostCode>& post_codes() const { return post_codes_; }
+
+private:
+    [[nodiscard]] Devices& devices();
+    [[nodiscard]] bool move_packets();
+    void prepare_interrupt(std::uint64_t now);
+    void set_alarm(std::uint64_t now);
+    void call_reader();
+    [[nodiscard]] bool halt();
+    [[nodiscard]] bool judge_exit();
+    [[nodiscard]] bool access_ports();
+    [[nodiscard]] bool access_memory();
+    [[nodiscard]] bool access_own(std::span<std::uint8_t> data);
+    [[nodiscard]] bool access_vmm(std::span<std::uint8_t> data);
+    [[nodiscard]] bool serve_request(std::span<const std::uint8_t> data);
+    [[nodiscard]] bool activate_if_possible();
+    void note_post_code(std::span<const std::uint8_t> data);
+    [[nodiscard]] bool ask(kvm_privileged::Question question);
+    void tell_of_floating(const std::string& place);
+    [[noreturn]] void fail(const std::string& reason) const;
+
+    std::atomic<bool> stopped_ = false;
+    VirtualProcessor& processor_;
+    VmmQuestions questions_;
+    PrivilegedParts parts_;
+    GuestClock clock_;
+    std::uint64_t epoch_; // nanoseconds from 1970-01-01 to 0 of the clock
+    std::uint64_t guest_memory_;
+    bool rewrite_;
+    std::function<void()> output_came_;
+    OwnDevices own_devices_;
+    VmmDevices vmm_devices_;
+    bool vmm_is_active_ = false;
+    KvmStats stats_;
+    KvmExits exits_;
+    std::vector<PostCode> post_codes_;
+    std::set<std::string> told_places_;
+    std::unique_ptr<AlarmClock> alarm_; // of the thread that runs
+    std::atomic<pthread_t> thread_;
+    std::atomic<bool> runs_ = false;
+    std::atomic<bool> packets_came_ = false;
+    // What a read of a register gives when it is executed once more.
+    struct Answer {
+        std::uint64_t address;
+        std::uint64_t value;
+    };
+    std::optional<Answer> answer_;
+};
+
+} // namespace previrt

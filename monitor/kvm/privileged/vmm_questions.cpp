@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/kvm/privileged/vmm_questions.hpp"
+
+#include "backends/kvm/privileged/contract/layout.hpp"
+#include "host/input_error.hpp"
+#include "monitor/kvm/segments.hpp"
+
+#include <cstring>
+
+namespace previrt {
+
+namespace {
+
+using namespace kvm_privileged;
+
+constexpr std::uint64_t paging = 0x80010033; // PG, WP, NE, ET, MP, PE
+constexpr std::uint64_t boot_paging = 0x80000031;
+constexpr std::uint64_t physical_address_extension = 0x20;
+constexpr std::uint64_t process_context = 0x20000;
+constexpr std::uint64_t no_execute = 0x800;
+constexpr std::uint64_t long_mode = 0x500; // LMA, LME
+// Of no descriptor table: the VMM loads none.
+constexpr std::uint16_t vmm_code = 0x10;
+constexpr std::uint16_t vmm_data = 0x18;
+
+void set_segments(kvm_sregs& state, std::uint16_t code, std::uint16_t data) {
+    state.cs = code_segment(code, 0);
+    state.ss = state.ds = state.es = data_segment(data, 0);
+}
+
+} // namespace
+
+VmmQuestions::VmmQuestions(VirtualProcessor& processor, Mailbox& mailbox, const ImageHeader& header,
+                           std::uint64_t root, const std::atomic<bool>& stopped)
+    : processor_(processor), mailbox_(mailbox), header_(header), root_(root), stopped_(stopped) {}
+
+void VmmQuestions::enter(const kvm_sregs& guest) {
+    kvm_sregs state = guest;
+    state.cr0 = paging;
+    state.cr3 = root_;
+    state.cr4 = (guest.cr4 | physical_address_extension) & ~process_context;
+    state.efer = guest.efer | long_mode | no_execute;
+    set_segments(state, vmm_code, vmm_data);
+    processor_.set_system_registers(state);
+    kvm_regs registers{};
+    registers.rip = header_.entry;
+    registers.rsp = header_.stack_top;
+    registers.rflags = 2;
+    processor_.set_registers(registers);
+}
+
+bool VmmQuestions::answer() {
+    while (!stopped_) {
+        // What a signal is about is looked at when the guest has its turn.
+        const kvm_run& exit = processor_.exit();
+        if (!processor_.run() || exit.exit_reason == KVM_EXIT_INTR) {
+            continue;
+        }
+        if (exit.exit_reason != KVM_EXIT_IO || exit.io.port != port_request || exit.io.size != 4) {
+            throw InputError("the VMM broke down (exit " + std::to_string(exit.exit_reason) + ")" +
+                             processor_.place());
+        }
+        std::uint32_t request = 0;
+        std::memcpy(&request, processor_.port_data().data(), sizeof request);
+        processor_.finish_instruction();
+        if (request == static_cast<std::uint32_t>(PortRequest::answer)) {
+            return true;
+        }
+        if (request == static_cast<std::uint32_t>(PortRequest::ended)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool VmmQuestions::ask(Question question) {
+    const kvm_regs registers = processor_.registers();
+    const kvm_sregs state = processor_.system_registers();
+    const std::uint8_t ready = processor_.exit().ready_for_interrupt_injection;
+    mailbox_.question = question;
+    mailbox_.cr0 = state.cr0;
+    mailbox_.cr3 = state.cr3;
+    mailbox_.cr4 = state.cr4;
+    mailbox_.efer = state.efer;
+    mailbox_.privilege_level = state.ss.dpl;
+    enter(state);
+    if (!answer()) {
+        return false;
+    }
+    processor_.set_system_registers(state);
+    processor_.set_registers(registers);
+    processor_.exit().ready_for_interrupt_injection = ready; // as the guest is
+    return true;
+}
+
+bool VmmQuestions::load() {
+    if (!ask(Question::load)) {
+        return false;
+    }
+    const BootState boot = mailbox_.boot;
+    kvm_sregs state = processor_.system_registers();
+    state.cr0 = boot_paging;
+    state.cr3 = boot.root;
+    state.cr4 = physical_address_extension;
+    state.efer = long_mode;
+    set_segments(state, BootState::code_selector, BootState::data_selector);
+    state.gdt.base = boot.descriptors;
+    state.gdt.limit = boot.descriptors_limit;
+    state.idt.base = 0;
+    state.idt.limit = 0;
+    processor_.set_system_registers(state);
+    kvm_regs registers{};
+    registers.rip = boot.entry;
+    registers.rsp = boot.stack_top;
+    registers.rsi = boot.boot_params;
+    registers.rflags = 2;
+    processor_.set_registers(registers);
+    return true;
+}
+
+} // namespace previrt

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/kvm/deprivileged/contract/handover.hpp"
+#include "host/program.hpp"
+#include "monitor/guest/mapping.hpp"
+#include "monitor/guest/processor_end.hpp"
+#include "monitor/kvm/stats.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <pthread.h>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// How often KVM_RUN came back, by reason.
+using KvmExits = std::map<std::uint32_t, std::uint64_t>;
+
+// Whether the guest's user mode has page tables of its own, or reaches what its kernel reaches.
+enum class UserMode : std::uint8_t { with_kernel, isolated };
+
+class KvmProcessor {
+public:
+    KvmProcessor(const Descriptor& kvm, const Descriptor& machine);
+
+    // The state in which the VMM's image begins. `root`: of its page tables.
+    void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
+
+    // Until the guest ends, fails, or is stopped. `event_word`: see ImageHeader. Throws nothing but what
+    // memory lacks.
+    ProcessorEnd run(std::uint32_t& event_word);
+    // From another thread: run() comes back, in `thread` or before it began there.
+    void stop(pthread_t thread);
+
+    [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
+    // Once run() came back.
+    [[nodiscard]] const KvmExits& exits() const { return exits_; }
+    [[nodiscard]] std::vector<KvmStat> read_stats() const { return KvmStats(processor_).read(); }
+
+private:
+    void set_features(const Descriptor& kvm);
+    [[nodiscard]] std::optional<ProcessorEnd> judge_exit() const;
+    [[nodiscard]] bool wants_to_idle() const;
+    void idle(std::uint32_t& event_word) const;
+    [[nodiscard]] std::string place() const;
+
+    Descriptor processor_;
+    Mapping shared_; // struct kvm_run
+    std::atomic<bool> stopped_ = false;
+    KvmExits exits_;
+};
+
+} // namespace previrt

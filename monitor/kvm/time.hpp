@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/common/monitor_link/clock.hpp"
+#include "host/program.hpp"
+
+#include <cstdint>
+
+namespace previrt {
+
+using KvmTime = monitored::ClockStart;
+
+// Of a virtual processor. Throws InputError.
+std::uint64_t read_kvm_time_stamp(const Descriptor& processor);
+KvmTime read_kvm_time(const Descriptor& processor);
+
+} // namespace previrt

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// For a shell: `program run --on kvm` with these options, where no cache tells the loader of the libraries'
+// places.
+std::string nested_command(const std::string& program, const std::vector<std::string>& libraries,
+                           const RunOptions& options);
+
+} // namespace previrt

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+
+namespace previrt {
+
+// The KVM of a Linux on a PC under QEMU, which emulates a processor that can virtualize: `--on kvm` where
+// there is none.
+RunStatus run_nested_kvm(const RunOptions& options);
+PlaceFinding probe_nested_kvm();
+
+} // namespace previrt

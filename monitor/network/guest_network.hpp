@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/common/contract/network_start.hpp"
+#include "backends/common/contract/packet_ring.hpp"
+#include "host/program.hpp"
+#include "monitor/guest/guest_threads.hpp"
+#include "monitor/network/choice.hpp"
+#include "monitor/network/end.hpp"
+#include "monitor/network/packet_relay.hpp"
+#include "monitor/run.hpp"
+
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+
+namespace previrt {
+
+struct GuestRings {
+    monitored::PacketRing& sent;
+    monitored::PacketRing& received;
+};
+
+// The cable of a guest's network card: an end of a network of this machine, and the events by which the guest
+// and the thread at its rings call each other.
+class GuestNetwork {
+public:
+    // Before there is a guest: see UserNetwork. Throws InputError for what this machine does not give.
+    explicit GuestNetwork(const NetworkChoice& choice);
+
+    // An event: the guest calls by it.
+    [[nodiscard]] const Descriptor& called() const { return events_.sent; }
+    void describe(monitored::NetworkStart& start) const;
+    [[nodiscard]] pid_t process() const { return end_.process(); } // of its own; 0: none
+    [[nodiscard]] bool connects() const { return choice_.kind == NetworkKind::by_switch; }
+    // Says what should be between this machine and the network's process and is not, or throws it: see
+    // judge_isolation.
+    void judge_isolation(const RunOptions& options) const;
+
+    // The thread's work: confines itself, then carries packets until the guest has ended. `start`: where the
+    // guest has it. `group`: see confine_relay_thread.
+    void relay(monitored::NetworkStart& start, const GuestRings& rings,
+               const std::function<void()>& call_guest, pid_t group = 0);
+    // The guest has ended.
+    void end() const;
+    // For --verbose, behind relay().
+    void describe_end(std::ostream& output) const;
+
+private:
+    NetworkChoice choice_;
+    NetworkEnd end_;
+    PacketEvents events_;
+    PacketCounts counts_{};
+};
+
+// Empty: `--net none`.
+std::optional<GuestNetwork> open_guest_network(const std::string& net);
+
+// Of the network, which lives longer: see GuestNetwork::relay. None where there is no network.
+PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::NetworkStart& start,
+                           const GuestRings& rings, std::function<void()> call_guest, pid_t group = 0);
+
+} // namespace previrt

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/process/contract/handover.hpp"
+#include "toolchain/pack/load_segments.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace previrt {
+
+// An in-place VMM for a process, an ELF executable that has been checked: its segments lie in the VMM's 2
+// MiB, before what the monitor puts there, and so does what its header names.
+struct ProcessImage {
+    std::vector<std::uint8_t> file;
+    std::vector<LoadSegment> segments;
+    process::ImageHeader header;
+
+    // From image_address on.
+    void copy_to(std::span<std::uint8_t> memory) const;
+    [[nodiscard]] std::uint64_t event_word_offset() const;
+};
+
+// Throws InputError: the message begins with the path.
+ProcessImage read_process_image(const std::string& path, std::vector<std::uint8_t> file);
+
+} // namespace previrt

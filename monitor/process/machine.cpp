@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/process/machine.hpp"
+
+#include "backends/process/contract/layout.hpp"
+#include "host/input_error.hpp"
+#include "monitor/guest/confinement.hpp"
+#include "monitor/process/clone_quota.hpp"
+#include "monitor/process/filter.hpp"
+#include "monitor/process/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+using namespace process;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+constexpr unsigned processors = 1; // of any guest here
+
+std::string system_error(int error) {
+    return std::generic_category().message(error);
+}
+
+// Its size is for good: the monitor reads it, and behind an end there would be nothing to read.
+Descriptor make_file(std::uint64_t bytes) {
+    Descriptor file(memfd_create("previrt-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (file.number() < 0 || ftruncate(file.number(), static_cast<off_t>(bytes)) != 0 ||
+        fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        throw InputError("--memory: no " + std::to_string(bytes / mib) + " MiB: " + system_error(errno));
+    }
+    return file;
+}
+
+// Not through a mapping: there each new page would cost a fault.
+void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = pwrite(file.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (written < 0) {
+            throw InputError("--memory: no memory for the guest: " + system_error(errno));
+        }
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+        offset += static_cast<std::uint64_t>(written);
+    }
+}
+
+} // namespace
+
+ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
+                               const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
+                               std::span<const ProcessPlan> plans)
+    : event_word_(image.event_word_offset()),
+      bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
+      events_(make_events()), network_(open_guest_network(options.net)) {
+    const std::vector<std::uint8_t> filter = make_process_filter(options.isolate);
+    handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
+    handover_.clock = clock;
+    if (network_) {
+        network_->describe(handover_.network);
+    }
+    handover_.most_hosts = bounds_.hosts;
+    handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
+    file_ = make_file(file_bytes(handover_));
+    memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
+    fill(image, filter, package);
+    package = {}; // which the child would have to be given a copy of
+    const Descriptor program = make_executable(image.file);
+    first_ = start_process({.file = program.number(),
+                            .memory = file_.number(),
+                            .output = events_.output.number(),
+                            .packets = network_ ? network_->called().number() : -1,
+                            .address_space = most_address_space(handover_),
+                            .processes = bounds_.processes,
+
+                            .has_user_processes = options.isolate},
+                           plans);
+    if (!first_.layers.has_other_namespaces) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1); // what it leaves is ours to wait for
+    }
+}
+
+ProcessMachine::~ProcessMachine() {
+    end();
+}
+
+template <typename Ring>
+Ring& ProcessMachine::ring(const Part& part) const {
+    return *reinterpret_cast<Ring*>(memory_->bytes().subspan(part.offset, sizeof(Ring)).data());
+}
+
+void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
+                          std::span<const std::uint8_t> package) {
+    const std::span<std::uint8_t> memory = memory_->bytes();
+    image.copy_to(memory);
+    write_at(file_, handover_.filter.offset, filter);
+    write_at(file_, handover_.package.offset, package);
+    guests_handover() = handover_;
+}
+
+Handover& ProcessMachine::guests_handover() const {
+    constexpr std::uint64_t offset = handover_address - image_address;
+    return *reinterpret_cast<Handover*>(memory_->bytes().subspan(offset, sizeof(Handover)).data());
+}
+
+void ProcessMachine::describe(std::ostream& output) const {
+    output << "previrt: process: the guest's processes are children of " << first_.process
+           << "; between them and this machine: " << previrt::describe(first_.layers) << ", and "
+           << (overhead_of(bounds_) / mib) << " MiB of memory beside its RAM and the VMM's "
+           << (handover_.vmm_bytes / mib) << " MiB\n";
+}
+
+void ProcessMachine::describe_end(std::ostream& output) const {
+    if (network_) {
+        network_->describe_end(output);
+    }
+}
+
+// Something is in the guest's ring. Whichever process runs the virtual processor looks; one that waits is
+// woken.
+void ProcessMachine::call() const {
+    auto* const word = reinterpret_cast<std::uint32_t*>(memory_->bytes().subspan(event_word_, 4).data());
+    std::atomic_ref(*word).fetch_or(event_pending);
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    kill(-first_.process, event_signal);
+}
+
+// Until the first has ended: with any of the others, and so with the guest.
+ProcessorEnd ProcessMachine::wait() {
+    const Descriptor first(static_cast<int>(syscall(SYS_pidfd_open, first_.process, 0)));
+    if (first.number() < 0) {
+        throw InputError("pidfd_open: " + system_error(errno));
+    }
+    ProcessLeaves leaves(std::move(first_.asked), bounds_.processes);
+    confine_waiting_thread(first_.process);
+    begin_process(first_);
+    std::array<pollfd, 3> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
+                                      {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0},
+                                      {.fd = watch_->descriptor(), .events = POLLIN, .revents = 0}}};
+    std::string passed;
+    while (waiting[0].revents == 0) {
+        if (poll(waiting.data(), waiting.size(), -1) > 0 && (waiting[1].revents & POLLIN) != 0) {
+            leaves.answer();
+        }
+        if ((waiting[1].revents & POLLHUP) != 0) {
+            waiting[1].fd = -1; // nobody is left to ask
+        }
+        if (waiting[2].revents != 0 && waiting[0].revents == 0) {
+            passed = follow_watch();
+        }
+        if (!passed.empty()) {
+            kill(-first_.process, SIGKILL);
+            waiting[2].fd = -1;
+        }
+    }
+    ProcessorEnd exit = judge_end();
+    exit.failure = passed.empty() ? exit.failure : passed;
+    return exit;
+}
+
+std::string ProcessMachine::follow_watch() const {
+    const std::optional<GuestWatch::Finding> finding = watch_->read();
+    if (!finding) {
+        return "the process that watches its bounds has ended";
+    }
+    switch (finding->verdict) {
+    case Verdict::too_much_memory:
+        return "the page tables of its processes take " + std::to_string(finding->page_tables / mib) +
+               " MiB of this machine's memory, and " + std::to_string(bounds_.page_tables / mib) +
+               " are the bound for a guest of this size; more --memory raises it";
+    case Verdict::several_at_once:
+        std::cerr
+            << "previrt: warning: several of the guest's processes ran at once, which no VMM lets them: "
+               "from here on one processor has them all\n";
+        break;
+    case Verdict::within_bounds:
+        break;
+    }
+    return {};
+}
+
+// The first has ended.
+ProcessorEnd ProcessMachine::judge_end() const {
+    ProcessorEnd exit;
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(first_.process), &ended, WEXITED | WNOWAIT);
+    constexpr int first_signal = 128; // as keeper.S counts
+    if (ended.si_code != CLD_EXITED || ended.si_status > first_signal) {
+        const int signal = ended.si_code == CLD_EXITED ? ended.si_status - first_signal : ended.si_status;
+        exit.failure = std::string("signal ") + strsignal(signal);
+    } else if (ended.si_status != 0) {
+        exit.failure = "a process ended with status " + std::to_string(ended.si_status);
+    }
+    return exit;
+}
+
+void ProcessMachine::end() const {
+    if (first_.process == 0) {
+        return;
+    }
+    kill(-first_.process, SIGKILL);
+    while (waitid(P_PGID, static_cast<id_t>(first_.process), nullptr, WEXITED) == 0 || errno == EINTR) {
+    }
+}
+
+MissingLayers ProcessMachine::missing() const {
+    MissingLayers missing{.names = missing_layers(first_.layers), .reason = first_.layers.lacking};
+    if (!watch_->lacking().empty()) {
+        missing.names.push_back("a bound on page tables and processors (" + watch_->lacking() + ")");
+    }
+    return missing;
+}
+
+MonitoredEnd ProcessMachine::run(const RunOptions& options) {
+    if (network_) {
+        network_->judge_isolation(options);
+    }
+    const auto call_guest = [this] { call(); };
+    console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(handover_.output),
+                                                  ring<ConsoleRing>(handover_.input), call_guest);
+    const PacketThread packets =
+        packet_thread(network_, guests_handover().network,
+                      {.sent = ring<monitored::PacketRing>(handover_.network.sent),
+                       .received = ring<monitored::PacketRing>(handover_.network.received)},
+                      call_guest, first_.process);
+    watch_ = std::make_unique<GuestWatch>(first_.process, first_.layers.is_another_user, bounds_);
+    return run_with_console(options, *console_, events_,
+                            {.run = [&] { return wait(); },
+                             .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+                             .group = first_.process,
+                             .is_nobody = first_.layers.is_another_user,
+                             .missing = missing()},
+                            packets);
+}
+
+} // namespace previrt

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/process/contract/handover.hpp"
+#include "host/program.hpp"
+#include "monitor/console/guest_console.hpp"
+#include "monitor/guest/guest_threads.hpp"
+#include "monitor/guest/mapping.hpp"
+#include "monitor/network/guest_network.hpp"
+#include "monitor/process/bounds/guest_bounds.hpp"
+#include "monitor/process/bounds/guest_watch.hpp"
+#include "monitor/process/image.hpp"
+#include "monitor/process/start.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <vector>
+
+namespace previrt {
+
+// A guest in processes of this machine: their memory, the first of them, and their console.
+class ProcessMachine {
+public:
+    // Throws InputError for what this machine does not give.
+    ProcessMachine(const RunOptions& options, const ProcessImage& image, const monitored::ClockStart& clock,
+                   std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans = process_plans);
+    ~ProcessMachine();
+    ProcessMachine(const ProcessMachine&) = delete;
+    ProcessMachine& operator=(const ProcessMachine&) = delete;
+
+    MonitoredEnd run(const RunOptions& options);
+    [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
+    // For --verbose.
+    void describe(std::ostream& output) const;
+    void describe_end(std::ostream& output) const;
+
+private:
+    template <typename Ring>
+    [[nodiscard]] Ring& ring(const monitored::Part& part) const;
+    void fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
+              std::span<const std::uint8_t> package);
+    [[nodiscard]] process::Handover& guests_handover() const; // what it was told
+    void call() const;
+    ProcessorEnd wait();
+    [[nodiscard]] ProcessorEnd judge_end() const;
+    // Empty, or why the guest is to be ended.
+    [[nodiscard]] std::string follow_watch() const;
+    [[nodiscard]] MissingLayers missing() const;
+    void end() const;
+
+    std::uint64_t event_word_; // its offset
+    GuestBounds bounds_;
+    process::Handover handover_{};
+    Descriptor file_;
+    std::unique_ptr<Mapping> memory_; // of the VMM
+    ConsoleEvents events_;
+    std::optional<GuestNetwork> network_;
+    StartedProcess first_;
+    std::unique_ptr<GuestWatch> watch_; // while it runs
+    std::unique_ptr<MonitoredConsole> console_;
+};
+
+} // namespace previrt

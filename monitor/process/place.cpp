@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/process/place.hpp"
+
+#include "backends/process/contract/layout.hpp"
+#include "host/input_error.hpp"
+#include "monitor/guest/guest_end.hpp"
+#include "monitor/guest/isolation.hpp"
+#include "monitor/process/clock.hpp"
+#include "monitor/process/filter.hpp"
+#include "monitor/process/host.hpp"
+#include "monitor/process/machine.hpp"
+#include "previrt/layout_constants.hpp"
+#include "toolchain/pack/guest_package.hpp"
+#include "toolchain/pack/vmm_image.hpp"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sys/sysinfo.h>
+#include <utility>
+
+namespace previrt {
+
+namespace {
+
+ProcessImage read_image() {
+    return read_process_image("previrt-process", read_vmm_image(Hypervisor::process));
+}
+
+struct PreparedGuest {
+    monitored::ClockStart clock;
+    std::string kernel_sha256;
+    std::vector<std::uint8_t> package;
+};
+
+PreparedGuest prepare(const RunOptions& options) {
+    const ProcessClock measured;
+    GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    slide_guest_kernel(kernel, process::kernel_address, layout_constants);
+    const monitored::ClockStart clock = measured.read();
+    return {.clock = clock,
+            .kernel_sha256 = kernel.sha256,
+            .package = make_guest_package(kernel, {.initrd = options.initrd,
+                                                   .append = options.append,
+                                                   .memory = options.memory,
+                                                   .print_counters = !options.stats.empty(),
+                                                   .strict = options.strict})};
+}
+
+// A memory file promises more than there is.
+void warn_of_too_much(std::uint64_t memory) {
+    constexpr unsigned mib_shift = 20;
+    struct sysinfo machine{};
+    if (sysinfo(&machine) != 0) {
+        return;
+    }
+    const std::uint64_t ram = std::uint64_t{machine.totalram} * machine.mem_unit;
+    if (memory > ram) {
+        std::cerr << "previrt: warning: --memory: this machine has " << (ram >> mib_shift)
+                  << " MiB of RAM, less than the guest's " << (memory >> mib_shift)
+                  << " MiB: a guest that uses them all will be ended\n";
+    }
+}
+
+RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
+    options.announce(guest.kernel_sha256);
+    warn_of_too_much(options.memory);
+    ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
+    if (!options.isolate) {
+        say_that_programs_reach_kernel(options, "--isolate");
+    }
+    if (options.verbose) {
+        machine.describe(std::cerr);
+    }
+    const MonitoredEnd end = machine.run(options);
+    if (options.verbose) {
+        machine.describe_end(std::cerr);
+    }
+    return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
+}
+
+} // namespace
+
+PlaceFinding probe_process() {
+    require_process_host();
+    make_process_filter();
+    read_image();
+    return {.found = "Syscall User Dispatch and FSGSBASE are there",
+            .isolation = "between guest and host: " + describe(find_process_layers()) +
+                         "; only --isolate keeps the guest's kernel and the VMM from the guest's programs"};
+}
+
+PreparedRun prepare_process(const RunOptions& options) {
+    if (!options.rewrite) {
+        throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
+    }
+    require_process_host();
+    return [guest = std::make_shared<PreparedGuest>(prepare(options))](const RunOptions& announcing) {
+        return run_process(announcing, *guest);
+    };
+}
+
+} // namespace previrt

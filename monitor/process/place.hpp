@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+
+namespace previrt {
+
+// As processes of this machine. Throws InputError, also for a kernel that cannot be moved to where it would
+// run.
+PreparedRun prepare_process(const RunOptions& options);
+PlaceFinding probe_process();
+
+} // namespace previrt

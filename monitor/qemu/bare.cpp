@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/qemu/bare.hpp"
+
+#include "host/digest.hpp"
+#include "host/input_error.hpp"
+#include "monitor/network/choice.hpp"
+#include "monitor/network/tap.hpp"
+#include "monitor/qemu/machine.hpp"
+#include "monitor/qemu/qemu.hpp"
+#include "toolchain/pack/command_line.hpp"
+
+#include <iostream>
+
+namespace previrt {
+
+namespace {
+
+// Such as an address. QEMU gives every card the same, which makes runs that are compared alike.
+std::string options_behind_name(const std::string& net) {
+    const std::size_t comma = net.find(',');
+    return comma == std::string::npos ? "" : net.substr(comma);
+}
+
+MachineOptions machine_for(const RunOptions& options) {
+    MachineOptions machine;
+    machine.memory = options.memory;
+    machine.qemu = {"-kernel", machine.hand_on_file(options.kernel), "-append",
+                    guest_command_line(options.append)};
+    const auto add = [&](std::initializer_list<std::string> more) {
+        machine.qemu.insert(machine.qemu.end(), more);
+    };
+    if (!options.initrd.empty()) {
+        add({"-initrd", machine.hand_on_file(options.initrd)});
+    }
+    if (options.net.starts_with("user")) {
+        add({"-nic", "user,model=e1000"});
+    } else if (options.net.starts_with("tap=")) {
+        const int tap = machine.hand_on(open_tap(parse_network(options.net).name));
+        add({"-nic", "tap,fd=" + std::to_string(tap) + options_behind_name(options.net) + ",model=e1000"});
+    }
+    return machine;
+}
+
+} // namespace
+
+RunStatus run_bare(const RunOptions& options) {
+    if (options.strict) {
+        throw InputError("--strict: on bare metal no VMM sees what nobody answers; leave it out");
+    }
+    options.announce(sha256_of_file(options.kernel));
+    const MachineEnd end = run_machine(options, machine_for(options), nullptr);
+    if (const std::optional<RunStatus> status = judge_guest(options, end)) {
+        return *status;
+    }
+    const std::string& reason = end.shutdown_reason;
+    if (end.halted || reason == "guest-shutdown" || (reason == "guest-reset" && end.said_goodbye)) {
+        return guest_ended;
+    }
+    if (reason == "guest-reset") {
+        std::cerr << "previrt: the machine was reset and its kernel had not said so: a triple fault?\n";
+        return guest_failed;
+    }
+    if (reason.empty()) {
+        throw InputError("QEMU ended with status " + std::to_string(end.status) + " and not by the guest");
+    }
+    std::cerr << "previrt: the machine was stopped: " << reason << '\n';
+    return guest_failed;
+}
+
+PlaceFinding probe_bare() {
+    return {.found = read_qemu_version(),
+            .isolation = isolation_by_qemu() + "; the machine keeps its kernel from its programs"};
+}
+
+} // namespace previrt

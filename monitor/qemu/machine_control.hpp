@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/program.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace previrt {
+
+// QEMU's control protocol (QMP), over a socket that QEMU inherits.
+class MachineControl {
+public:
+    // `socket` leads to QEMU's monitor.
+    void connect(Descriptor socket);
+
+    [[nodiscard]] int descriptor() const { return socket_.number(); }
+    // Reads what there is; false when QEMU has gone.
+    bool read();
+
+    // Asks whether all processors are halted with interrupts off: what a machine without ACPI does when it
+    // powers off.
+    void ask_if_halted();
+    // Its processors stand still, or go on.
+    void let_run(bool runs);
+
+    [[nodiscard]] bool halted() const { return halted_; }
+    // Why the machine shut down, in QEMU's words ("guest-reset"); empty while it runs.
+    [[nodiscard]] const std::string& shutdown_reason() const { return shutdown_reason_; }
+
+private:
+    void send(std::string_view message);
+    void read_message(const std::string& text);
+
+    Descriptor socket_;
+    std::string received_;
+    std::string shutdown_reason_;
+    bool halted_ = false;
+};
+
+} // namespace previrt

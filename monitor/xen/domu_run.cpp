@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/xen/domu_run.hpp"
+
+#include "host/file.hpp"
+#include "host/temporary_directory.hpp"
+#include "monitor/qemu/bridged_network.hpp"
+#include "monitor/xen/hypervisor.hpp"
+#include "monitor/xen/machine.hpp"
+
+namespace previrt {
+
+namespace {
+
+// Xen emulates each RDTSC of a domain, for 1300 instructions, where CPUID does not call the counter
+// invariant. QEMU's is, and its CPUID cannot say so.
+constexpr const char* native_time_stamps = "tsc_mode = \"native\"\n";
+
+} // namespace
+
+MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& beside, XenConsole& console) {
+    const TemporaryDirectory directory;
+    const Dom0 dom0 = prepare_dom0();
+    const std::string configuration = xl_configuration(beside.domain) + native_time_stamps;
+    std::vector<Dom0File> files = beside.files;
+    files.push_back({.name = "guest.cfg", .contents = {configuration.begin(), configuration.end()}});
+    const std::vector<std::uint8_t> initrd =
+        make_dom0_initrd(dom0, files, beside.domain.vif.empty() ? Dom0Network::none : Dom0Network::bridge);
+    const XenMachineFiles machine_files = {.xen = directory.path() + "/xen",
+                                           .kernel = dom0.kernel,
+                                           .command_line = dom0_command_line(),
+                                           .initrd = directory.path() + "/initrd"};
+    write_file(machine_files.initrd, initrd);
+    write_xen_hypervisor(machine_files.xen);
+    MachineOptions machine = xen_machine(machine_files, dom0_memory(initrd.size()), beside.domain.memory);
+    add_bridged_card(machine, beside.network);
+    return run_machine(options, machine, &console);
+}
+
+} // namespace previrt

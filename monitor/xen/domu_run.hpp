@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/network/choice.hpp"
+#include "monitor/qemu/machine.hpp"
+#include "monitor/xen/console.hpp"
+#include "monitor/xen/dom0.hpp"
+#include "toolchain/pack/xen_domain.hpp"
+
+#include <vector>
+
+namespace previrt {
+
+// A domain that Debian's dom0 starts, on a machine under Xen that is there for it alone.
+struct DomainBesideDom0 {
+    XenDomain domain;            // whose files are dom0's
+    std::vector<Dom0File> files; // in dom0's /guest
+    NetworkChoice network;       // of the machine's own card
+};
+
+// Until the domain has ended. Throws InputError. `console` is one with a dom0.
+MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& beside, XenConsole& console);
+
+// Where a domain that has shut down stays as it is, so that dom0 can say why it did.
+constexpr const char* kept_at_end = "preserve";
+
+} // namespace previrt

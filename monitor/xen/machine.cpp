@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/xen/machine.hpp"
+
+#include "host/input_error.hpp"
+#include "monitor/guest/vmm_end.hpp"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+
+// Measured: 32 MiB are enough beside 2 GiB of domains, 64 MiB beside 6 GiB.
+constexpr std::uint64_t memory_for_xen(std::uint64_t domains) {
+    return (96 * mib) + (domains / 64);
+}
+
+// Its ring for input holds 128 bytes, and Xen drops what is more.
+constexpr std::size_t keys_at_once = 32;
+constexpr std::chrono::milliseconds keys_every{20};
+
+std::string xen_command_line(std::uint64_t first_domain) {
+    const std::string memory = std::to_string(first_domain / mib) + "M";
+    return "console=com1 com1=115200,8n1 loglvl=info guest_loglvl=all"
+           // The key that leads to Xen when it is pressed three times: none.
+           " conswitch=`"
+           // Under emulation a mitigation only costs; but QEMU's XSAVE does not look at CR0.TS, on which
+           // Xen's lazy exchange of FPU contexts relies: the domain would save another's registers as its
+           // own.
+           " spec-ctrl=no,eager-fpu dom0_max_vcpus=1 dom0_mem=" +
+           memory + ",max:" + memory;
+}
+
+RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
+    // Of a domain beside dom0: Xen's reason for its shutdown (public/sched.h).
+    const std::string power_off = "0";
+    const std::string reboot = "1";
+    const std::string crash = "3";
+    const std::string domain_end = console.domain_end().value_or("");
+    const bool domain_ended_well = domain_end.empty() || domain_end == power_off || domain_end == reboot;
+
+    if (guest_ended_itself(console.vmm()) && domain_ended_well) {
+        return guest_ended;
+    }
+    if (say_why_vmm_ended_guest(console.vmm())) {
+        return guest_failed;
+    }
+    if (console.log().found_no_stack()) {
+        std::cerr
+            << "previrt: Xen ended the guest: its kernel had no stack for the frame of a trap (RSP unmapped "
+               "or read-only)\n";
+    } else if (domain_end == crash) {
+        std::cerr << "previrt: the guest's domain crashed\n";
+    } else if (!domain_end.empty()) {
+        std::cerr << "previrt: the guest's domain ended (" << domain_end << ") and the VMM had not said so\n";
+    } else {
+        std::cerr << "previrt: Xen ended the guest, or the VMM did without a word (QEMU: "
+                  << (end.shutdown_reason.empty() ? "stopped" : end.shutdown_reason) << ")\n";
+    }
+    return guest_failed;
+}
+
+} // namespace
+
+MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others) {
+    MachineOptions machine;
+    machine.processor = "max,-smap";
+    machine.memory = first_domain + others + memory_for_xen(first_domain + others);
+    machine.keys_at_once = keys_at_once;
+    machine.keys_every = keys_every;
+    // QEMU's list of modules: an argument is behind a space, the next behind a comma.
+    const std::string kernel = machine.hand_on_file(files.kernel);
+    const std::string modules = kernel + (files.command_line.empty() ? "" : " " + files.command_line) + "," +
+                                machine.hand_on_file(files.initrd);
+    machine.qemu = {"-kernel", machine.hand_on_file(files.xen),
+                    "-append", xen_command_line(first_domain),
+                    "-initrd", modules};
+    return machine;
+}
+
+RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end) {
+    if (!console.log().begun() && end.shutdown_reason.empty() && end.ended_by.empty() && !end.timed_out) {
+        throw InputError("QEMU ended with status " + std::to_string(end.status) + " before Xen began");
+    }
+    const std::optional<RunStatus> decided = judge_guest(options, end);
+    const RunStatus status = write_counters(
+        options, console.vmm(), decided ? *decided : judge_vmm(console, end), nlohmann::json::object());
+    if (status != guest_ended && end.ended_by.empty() && !options.verbose) {
+        console.log().print_end(std::cerr);
+    }
+    return status;
+}
+
+} // namespace previrt

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/qemu/machine.hpp"
+#include "monitor/run.hpp"
+#include "monitor/xen/console.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace previrt {
+
+// The files of a machine under Xen, and what the first domain's kernel is told.
+struct XenMachineFiles {
+    std::string xen;
+    std::string kernel;
+    std::string command_line;
+    std::string initrd;
+};
+
+// A PC on which Xen gives its first domain `first_domain` bytes of memory and leaves as much as `others` to
+// further ones. Throws InputError.
+MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others);
+
+// Says what there is to say, writes the counters that were asked for, and gives the status.
+RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end);
+
+} // namespace previrt

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/run.hpp"
+#include "monitor/xen/domu_run.hpp"
+
+#include <string>
+
+namespace previrt {
+
+// Xen on a PC under QEMU (TCG), the guest with its in-place VMM in the place of the first domain.
+RunStatus run_xen(const RunOptions& options);
+
+// The same in a domain of its own, which a dom0 of ours starts by xl.
+RunStatus run_xen_domu(const RunOptions& options);
+// What that starts, with this network card (empty: none). Throws InputError.
+DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& vif);
+
+PlaceFinding probe_xen();
+PlaceFinding probe_xen_domu();
+
+} // namespace previrt
