@@ -48,6 +48,10 @@ if [ "$place" = host ]; then
     root=$work/root
     mkdir "$root"
     (cd "$debian" && cpio --pass-through --quiet --make-directories --preserve-modification-time "$root" <"$work/files" && cp -a "$work/own/." "$root")
+    # A guest's programs find no descriptor open but these three.
+    for descriptor in /proc/$BASHPID/fd/*; do
+        [ "${descriptor##*/}" -le 2 ] || eval "exec ${descriptor##*/}>&-"
+    done
     # One processor, as a guest has, and an empty network.
     # shellcheck disable=SC2016
     taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" unshare --mount --net --pid --ipc --uts --fork --kill-child --propagation private \
