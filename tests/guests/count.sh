@@ -12,7 +12,7 @@ fail() {
     echo "count: FAILED: $1"
     exit 1
 }
-xen=$build/backends/xen/previrt-xen
+xen=$build/backends/previrt-xen
 
 count --image "$xen" --lines 1000 --save "$work/counts" -- "$build/toolchain/previrt" run --on xen "$guest" </dev/null >"$work/all"
 cat "$work/all"
