@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/print.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/console.hpp"
 
 namespace previrt {
 

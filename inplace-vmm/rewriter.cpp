@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/rewriter.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "previrt/layout_constants.hpp"
@@ -170,8 +170,8 @@ std::optional<std::uint64_t> make_trampoline(const KnownSite& site, std::uint64_
     trampolines_used += number == trampolines_used ? 1 : 0;
     trampolines.sites[number] = site.address;
     const std::uint64_t address = trampolines.address + (number * trampoline_bytes);
-    write_trampoline(site, number, address,
-                     {trampolines.code + (number * trampoline_bytes), trampoline_bytes}, target);
+    backend::write_trampoline(site, number, address,
+                              {trampolines.code + (number * trampoline_bytes), trampoline_bytes}, target);
     return address;
 }
 
@@ -292,7 +292,7 @@ struct Replacement {
 bool make_replacement(const KnownSite& site, Placement placement, Replacement& replacement) {
     const std::size_t room = site.record.site_length();
     Emitter emit(replacement.code, room);
-    Treatment treatment = treat_site(site);
+    Treatment treatment = backend::treat_site(site);
     if (treatment.way == Way::in_line && !emit_inline(emit, site, treatment.target)) {
         treatment = {.way = Way::call, .target = backend::general_site_entry()};
         emit = Emitter(replacement.code, room);

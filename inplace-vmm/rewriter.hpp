@@ -10,15 +10,6 @@
 
 namespace previrt {
 
-// What a back-end does with the sites of a kind.
-struct Treatment {
-    Way way = Way::native;
-    std::uint64_t target = 0; // of a call or a jump; in line, of a layout constant: the place to have it at
-};
-
-// Each back-end has its table.
-Treatment treat_site(const KnownSite& site);
-
 // Code that the guest copies (alternatives, kprobes' template) must mean the same elsewhere.
 enum class Placement : std::uint8_t { fixed, copied };
 
@@ -59,9 +50,6 @@ struct Trampolines {
     std::uint64_t* sites; // the site of each
 };
 void start_trampolines(Trampolines room);
-// The back-end's: the code of trampoline `number`, which will run at `address`.
-void write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t address,
-                      std::span<std::uint8_t> code, std::uint64_t target);
 // Trampolines of sites that begin in [begin, end) are free for others.
 void free_trampolines(std::uint64_t begin, std::uint64_t end);
 // The site whose trampoline this address lies in, or 0.

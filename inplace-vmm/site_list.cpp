@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/site_list.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 
 #include <algorithm>
 

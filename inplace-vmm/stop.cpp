@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/stop.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/package.hpp"

@@ -2,6 +2,7 @@
 // Where a kernel that was linked for the upper half of the address space has its parts here.
 #include "backends/common/ring3/layout_constants.hpp"
 #include "backends/process/contract/layout.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "previrt/layout_constants.hpp"
 
 namespace previrt {

@@ -3,7 +3,9 @@
 #include "backends/process/domain.hpp"
 
 #include "backends/process/system_call.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 

@@ -23,6 +23,7 @@
 #include "frontends/x86/processor/entries.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Each host process has a timer, and that of the current one is set. One word tells of all that came.
+#include "inplace-vmm/backend/events.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/system_call.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/sites.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 

@@ -5,7 +5,8 @@
 #include "backends/common/ring3/segment_bases.hpp"
 #include "backends/process/local_table.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 

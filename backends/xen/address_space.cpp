@@ -2,7 +2,8 @@
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
 #include "backends/xen/table_updates.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstring>
 

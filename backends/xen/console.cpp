@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // dom0 has Xen's own console; any other domain a ring that it shares with dom0.
+#include "inplace-vmm/backend/console.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/event_ports.hpp"
 #include "backends/xen/layout.hpp"
-#include "inplace-vmm/backend.hpp"
 
 extern "C" {
 #include <xen/io/console.h>

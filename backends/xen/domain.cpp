@@ -3,7 +3,9 @@
 #include "backends/xen/domain.hpp"
 
 #include "backends/xen/table_updates.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"

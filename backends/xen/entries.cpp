@@ -11,7 +11,6 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
-#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "inplace-vmm/backend/events.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/event_ports.hpp"
 #include "backends/xen/layout.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/sites.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"

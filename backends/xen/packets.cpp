@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A network device of another domain, at the two rings of xen/io/netif.h.
+#include "inplace-vmm/backend/packets.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/event_ports.hpp"
 #include "backends/xen/grants.hpp"
 #include "backends/xen/receive_ring.hpp"
 #include "backends/xen/transmit_ring.hpp"
 #include "backends/xen/vif.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 
 namespace previrt::xen {

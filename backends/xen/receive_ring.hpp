@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/xen/netif.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/packets.hpp"
 
 #include <cstdint>
 #include <optional>

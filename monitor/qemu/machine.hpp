@@ -55,7 +55,7 @@ struct MachineOptions {
     std::chrono::milliseconds ends_within{3000}; // once it was said to end
     // Where a monitor in the machine holds the guest to its time: the machine may take so much longer.
     std::chrono::milliseconds beside_guest{0};
-    std::vector<SerialChannel*> channels;        // that are read meanwhile
+    std::vector<SerialChannel*> channels; // that are read meanwhile
 };
 
 struct MachineEnd {

@@ -2,7 +2,7 @@
 // Time from the time-stamp counter.
 #include "backends/common/monitor_link/clock.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/processor.hpp"
 
 namespace previrt::monitored {

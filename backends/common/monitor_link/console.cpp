@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two rings of bytes, the monitor at their other ends.
+#include "inplace-vmm/backend/console.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
-#include "inplace-vmm/backend.hpp"
 
 namespace previrt::backend {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two rings of packets, the monitor at their other ends.
+#include "inplace-vmm/backend/packets.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
-#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/counters.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For back-ends that let a kernel run where it was linked.
 #include "backends/common/ring3/layout_constants.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 
 namespace previrt {
 

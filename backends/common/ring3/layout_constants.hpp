@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/rewriter.hpp"
 
 namespace previrt {

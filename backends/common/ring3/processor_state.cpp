@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a level 3 sees of the processor, and cannot change.
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/processor.hpp"
 
 namespace previrt::backend {

@@ -3,7 +3,8 @@
 #include "backends/common/ring3/segment_bases.hpp"
 
 #include "frontends/x86/processor/segment_registers.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
 
 namespace previrt {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of each kind of site where the guest's kernel runs without privilege, the VMM beside it.
+#include "inplace-vmm/backend/sites.hpp"
 #include "backends/common/ring3/layout_constants.hpp"
 #include "frontends/x86/processor/extended_state.hpp"
-#include "inplace-vmm/backend.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -17,7 +17,7 @@ void site_jump();
 void system_return_jump();
 }
 
-Treatment treat_site(const KnownSite& site) {
+Treatment backend::treat_site(const KnownSite& site) {
     const Treatment call{.way = Way::call, .target = general_site_pointer};
     const Treatment jump{.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&site_jump)};
     switch (site.kind()) {

@@ -2,7 +2,7 @@
 #include "backends/common/ring3/state_instructions.hpp"
 
 #include "backends/common/ring3/state_instruction_bytes.h"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "previrt/site_kinds.hpp"
 

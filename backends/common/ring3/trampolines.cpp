@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/ring3/trampolines.hpp"
 
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -138,8 +139,8 @@ std::uint64_t undo_trampoline(const KnownSite& site, std::uint64_t offset) {
     return site.address;
 }
 
-void write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t address,
-                      std::span<std::uint8_t> code, std::uint64_t target) {
+void backend::write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t address,
+                               std::span<std::uint8_t> code, std::uint64_t target) {
     if (site.kind() == SiteKind::swapgs) {
         put_swapgs(site, number, address, code, target);
     } else {

@@ -3,7 +3,8 @@
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/stale_entries.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 
 namespace previrt::backend {

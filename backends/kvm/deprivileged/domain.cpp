@@ -2,7 +2,9 @@
 // What the monitor gave this guest, and how its memory is divided.
 #include "backends/kvm/deprivileged/domain.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A timer in the local APIC. One word tells of all that came: its interrupt sets it, and the monitor.
+#include "inplace-vmm/backend/events.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/sites.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 
 namespace previrt::kvm {

@@ -3,7 +3,8 @@
 #include "backends/kvm/deprivileged/user_calls.hpp"
 #include "frontends/x86/linux_boot/guest_start.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 
 namespace previrt::kvm {
 

@@ -3,7 +3,7 @@
 #include "backends/common/ring3/segment_bases.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 

@@ -2,6 +2,7 @@
 #include "backends/kvm/deprivileged/stale_entries.hpp"
 
 #include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 
 #include <span>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
 

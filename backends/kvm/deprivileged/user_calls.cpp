@@ -5,6 +5,7 @@
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/user_call_offsets.h"
 #include "frontends/x86/paging/shadow/replacements.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 

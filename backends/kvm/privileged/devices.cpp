@@ -4,7 +4,8 @@
 #include "backends/kvm/privileged/domain.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/console.hpp"
+#include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 

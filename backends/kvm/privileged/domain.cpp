@@ -2,7 +2,7 @@
 // What the monitor gave this guest, and how it is asked for more.
 #include "backends/kvm/privileged/domain.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 
 namespace previrt::kvm_privileged {
 

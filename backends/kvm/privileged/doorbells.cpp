@@ -2,7 +2,7 @@
 #include "backends/common/monitor_link/doorbells.hpp"
 
 #include "backends/kvm/privileged/domain.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 
 namespace previrt::monitored {
 

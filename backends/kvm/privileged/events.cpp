@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The timer is the monitor's: it looks for the deadline whenever it runs.
 #include "backends/kvm/privileged/domain.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 
 namespace previrt::kvm_privileged {
 

@@ -7,7 +7,7 @@
 #include "frontends/x86/instructions/instruction_reader.hpp"
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of each kind of site where the guest keeps its privileges: KVM's processor does it all but for
 // devices, which are here. HLT stays: its exit is the sleep itself.
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -27,6 +27,10 @@ std::uint64_t port_entry(const KnownSite& site) {
 
 } // namespace
 
+} // namespace previrt
+
+namespace previrt::backend {
+
 Treatment treat_site(const KnownSite& site) {
     switch (site.kind()) {
     case SiteKind::in:
@@ -49,10 +53,6 @@ void write_trampoline(const KnownSite& site, std::size_t /*number*/, std::uint64
                       std::span<std::uint8_t> /*code*/, std::uint64_t /*target*/) {
     stop_guest("no kind of site jumps here, at", site.address);
 }
-
-} // namespace previrt
-
-namespace previrt::backend {
 
 std::uint64_t general_site_entry() {
     stop_guest("no kind of site is replaced inline here");

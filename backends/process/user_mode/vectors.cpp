@@ -2,7 +2,7 @@
 #include "backends/process/user_mode/vectors.hpp"
 
 #include "backends/process/contract/user_state.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/devices/sent_packets.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <cstring>

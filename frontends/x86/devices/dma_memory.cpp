@@ -2,7 +2,7 @@
 #include "frontends/x86/devices/dma_memory.hpp"
 
 #include "frontends/x86/paging/physical_memory.hpp"
-#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/paging/written_memory.hpp"
 
 namespace previrt {
 
@@ -13,7 +13,7 @@ std::uint8_t* reach(void* /*context*/, std::uint64_t address, std::uint64_t byte
     std::uint8_t* const memory = physical_memory(address, bytes);
     if (memory != nullptr && access == GuestMemory::Access::write) {
         for (std::uint64_t page = address & ~(page_bytes - 1); page < address + bytes; page += page_bytes) {
-            shadow_before_write(page);
+            before_guest_write(page);
         }
     }
     return memory;

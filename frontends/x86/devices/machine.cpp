@@ -2,7 +2,8 @@
 #include "frontends/x86/devices/machine.hpp"
 
 #include "frontends/x86/devices/network.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/console.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/panic_watch.hpp"
 #include "inplace-vmm/stop.hpp"

@@ -4,7 +4,8 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/received_packets.hpp"
 #include "frontends/x86/devices/sent_packets.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/packets.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "frontends/x86/devices/floating_bus.hpp"
 #include "frontends/x86/devices/machine.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt {

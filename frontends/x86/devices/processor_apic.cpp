@@ -2,7 +2,7 @@
 #include "frontends/x86/devices/processor_apic.hpp"
 
 #include "frontends/x86/devices/machine.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"

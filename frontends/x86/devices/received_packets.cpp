@@ -5,7 +5,7 @@
 #include "ethernet/segment_cutter.hpp"
 #include "frontends/x86/devices/dma_memory.hpp"
 #include "frontends/x86/devices/machine.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/packets.hpp"
 #include "inplace-vmm/counters.hpp"
 
 #include <optional>

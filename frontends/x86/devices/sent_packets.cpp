@@ -4,7 +4,7 @@
 #include "ethernet/segment_joiner.hpp"
 #include "frontends/x86/devices/dma_memory.hpp"
 #include "frontends/x86/devices/machine.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/packets.hpp"
 #include "inplace-vmm/counters.hpp"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/instructions/instruction_reader.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {

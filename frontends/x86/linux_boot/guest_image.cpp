@@ -8,7 +8,8 @@
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
 #include "frontends/x86/sites/kernel_sites.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/stop.hpp"
 

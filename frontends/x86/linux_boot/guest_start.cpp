@@ -7,7 +7,7 @@
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {

@@ -3,7 +3,7 @@
 
 #include "frontends/x86/devices/device_memory.hpp"
 #include "frontends/x86/paging/page_walk.hpp"
-#include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/paging/written_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -117,7 +117,7 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
 bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Privilege privilege) {
     if (privilege == Privilege::supervisor) {
         if (const std::optional<std::uint64_t> physical = cached_physical(address, bytes, true)) {
-            shadow_before_write(*physical);
+            before_guest_write(*physical);
             write_page(*physical, from, bytes);
             return true;
         }
@@ -128,14 +128,14 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
     }
     const std::size_t first = bytes_in_page(address, bytes);
     mark_accessed(walks[0], true);
-    shadow_before_write(walks[0].physical);
+    before_guest_write(walks[0].physical);
     if (privilege == Privilege::supervisor) {
         remember(address, walks[0], true);
     }
     write_page(walks[0].physical, from, first);
     if (first < bytes) {
         mark_accessed(walks[1], true);
-        shadow_before_write(walks[1].physical);
+        before_guest_write(walks[1].physical);
         write_page(walks[1].physical, static_cast<const std::uint8_t*>(from) + first, bytes - first);
     }
     return true;

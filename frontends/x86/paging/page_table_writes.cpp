@@ -5,7 +5,7 @@
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"

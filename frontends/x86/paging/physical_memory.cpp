@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/paging/physical_memory.hpp"
 
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 
 namespace previrt {
 

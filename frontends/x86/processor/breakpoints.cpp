@@ -6,7 +6,7 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/vcpu.hpp"
 

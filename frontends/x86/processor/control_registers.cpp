@@ -8,7 +8,7 @@
 #include "frontends/x86/processor/cpuid.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/extended_state.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 

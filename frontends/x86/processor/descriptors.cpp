@@ -5,7 +5,7 @@
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 

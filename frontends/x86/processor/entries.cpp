@@ -15,7 +15,10 @@
 #include "frontends/x86/processor/interrupts.hpp"
 #include "frontends/x86/processor/transfer.hpp"
 #include "frontends/x86/sites/sites.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/events.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/rewriter.hpp"
@@ -96,7 +99,7 @@ bool is_there(const KnownSite& site, std::uint64_t address, Privilege privilege)
 bool execute_rewritten_for_user() {
     const std::uint64_t address = vcpu.registers.rip;
     const KnownSite* const site = find_site(address);
-    if (site == nullptr || treat_site(*site).way == Way::native ||
+    if (site == nullptr || backend::treat_site(*site).way == Way::native ||
         !is_there(*site, address, Privilege::user)) {
         return false;
     }

@@ -7,7 +7,7 @@
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/sites/site_code.hpp"
 #include "frontends/x86/sites/site_operands.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"

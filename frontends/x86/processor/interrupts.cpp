@@ -3,7 +3,7 @@
 
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/stop.hpp"

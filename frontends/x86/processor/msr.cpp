@@ -3,7 +3,8 @@
 
 #include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"

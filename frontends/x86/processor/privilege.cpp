@@ -2,7 +2,8 @@
 #include "frontends/x86/processor/privilege.hpp"
 
 #include "frontends/x86/processor/descriptors.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {

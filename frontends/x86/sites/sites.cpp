@@ -18,6 +18,8 @@
 #include "frontends/x86/sites/module_sites.hpp"
 #include "frontends/x86/sites/segment_sites.hpp"
 #include "frontends/x86/sites/site_operands.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"

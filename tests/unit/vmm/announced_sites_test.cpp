@@ -3,6 +3,7 @@
 // goes.
 #include "frontends/x86/sites/module_sites.hpp"
 
+#include "inplace-vmm/backend/memory.hpp"
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"
 

@@ -5,6 +5,7 @@
 #include "frontends/x86/processor/control_registers.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/sites/sites.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"

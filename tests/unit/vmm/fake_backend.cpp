@@ -33,15 +33,15 @@ void end_guest(std::string_view word) {
     throw fake::End(std::string(word));
 }
 
-Treatment treat_site(const KnownSite& site) {
+Treatment backend::treat_site(const KnownSite& site) {
     if (is_extended_state(site.kind()) && extended_state_is_native()) {
         return {};
     }
     return fake::treatments[site.record.kind];
 }
 
-void write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t /*address*/,
-                      std::span<std::uint8_t> code, std::uint64_t target) {
+void backend::write_trampoline(const KnownSite& site, std::size_t number, std::uint64_t /*address*/,
+                               std::span<std::uint8_t> code, std::uint64_t target) {
     std::ranges::fill(code, std::uint8_t{0xcc});
     const std::uint64_t values[] = {site.address, number, target};
     std::memcpy(code.data(), values, sizeof(values));

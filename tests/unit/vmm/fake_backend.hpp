@@ -2,7 +2,11 @@
 #pragma once
 
 #include "frontends/x86/paging/page_walk.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/packets.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/sites.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"
 
@@ -27,7 +31,7 @@ struct Stop : std::runtime_error {
 struct End : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-// The front-end broke a rule of backend.hpp.
+// The front-end broke a rule of inplace-vmm/backend.
 struct Misuse : std::logic_error {
     using std::logic_error::logic_error;
 };

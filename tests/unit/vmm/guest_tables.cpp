@@ -6,6 +6,8 @@
 #include "frontends/x86/paging/shadow/roots.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 

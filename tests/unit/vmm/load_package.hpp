@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/x86/linux_boot/guest_start.hpp"
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 

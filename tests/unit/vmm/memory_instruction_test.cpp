@@ -7,6 +7,7 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"

@@ -4,6 +4,7 @@
 #include "frontends/x86/linux_boot/guest_image.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/sites/module_sites.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/load_package.hpp"
 #include "tests/unit/vmm/make_package.hpp"

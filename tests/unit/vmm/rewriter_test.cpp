@@ -3,6 +3,7 @@
 // else changes.
 #include "inplace-vmm/rewriter.hpp"
 
+#include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "previrt/layout_constants.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"

@@ -5,6 +5,7 @@
 
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 

@@ -2,6 +2,7 @@
 #include "frontends/x86/paging/shadow/entries.hpp"
 
 #include "frontends/x86/paging/shadow/protection.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"

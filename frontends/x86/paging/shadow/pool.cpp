@@ -3,6 +3,7 @@
 
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/paging/shadow/protection.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 

@@ -4,7 +4,7 @@
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
 

@@ -3,6 +3,7 @@
 
 #include "frontends/x86/paging/shadow/entries.hpp"
 #include "frontends/x86/paging/shadow/eviction.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt::shadow {

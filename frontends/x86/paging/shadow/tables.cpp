@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/paging/shadow/tables.hpp"
 
+#include "frontends/x86/paging/written_memory.hpp"
+
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/paging/shadow/entries.hpp"
 #include "frontends/x86/paging/shadow/eviction.hpp"
 #include "frontends/x86/paging/shadow/pool.hpp"
 #include "frontends/x86/paging/shadow/protection.hpp"
 #include "frontends/x86/paging/shadow/roots.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -54,7 +57,7 @@ void shadow_flush() {
     ++complete_invalidations;
 }
 
-void shadow_before_write(std::uint64_t guest_physical) {
+void before_guest_write(std::uint64_t guest_physical) {
     const std::uint64_t frame = guest_physical >> page_shift;
     if (frame < frame_count && is_protected(frame)) {
         let_write(frame);
@@ -261,7 +264,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     make_room();
     mark_accessed(walk, access.write);
     if (access.write) {
-        shadow_before_write(walk.physical);
+        before_guest_write(walk.physical);
     }
     if (!follow_path(address, walk, access)) {
         drop_all_tables();
@@ -271,7 +274,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     }
     // A page of tables on the way to itself, which had no shadow until now.
     if (access.write && is_protected(walk.physical >> page_shift)) {
-        shadow_before_write(walk.physical);
+        before_guest_write(walk.physical);
         (void)follow_path(address, walk, access);
     }
     backend::flush_entries();

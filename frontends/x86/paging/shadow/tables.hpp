@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontends/x86/paging/page_walk.hpp"
-#include "inplace-vmm/backend.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
 
@@ -32,8 +32,6 @@ void start_shadow_tables(ShadowMemory memory);
 void load_shadow_root();
 // A guest entry of a table of that level, at this guest-physical address, was written.
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level);
-// The VMM is about to write to guest memory for the guest.
-void shadow_before_write(std::uint64_t guest_physical);
 // A flush of all that may be cached of the page tables.
 void shadow_flush();
 // invlpg.
