@@ -2,6 +2,7 @@
 // What the monitor gave this guest, and how its memory is divided.
 #include "backends/process/domain.hpp"
 
+#include "backends/common/contract/table_pool.hpp"
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
@@ -83,7 +84,7 @@ void start_domain() {
     free_first = arena_address + handover.free.offset;
     free_end = free_first + handover.free.bytes;
     // A table maps 2 MiB; most pages of user mode are seen at one address.
-    memory.table_count = static_cast<std::uint32_t>((handover.guest_memory >> page_shift) / 32) + 512;
+    memory.table_count = table_pool::table_count(handover.guest_memory >> page_shift);
     memory.pool = take_memory(std::uint64_t{memory.table_count} * page_size);
 }
 

@@ -2,6 +2,7 @@
 // What Xen gave this domain: mapped as a whole, and divided between VMM and guest.
 #include "backends/xen/domain.hpp"
 
+#include "backends/common/contract/table_pool.hpp"
 #include "backends/xen/table_updates.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
@@ -126,9 +127,7 @@ void divide_memory() {
     std::memcpy(&header, package().data(), sizeof(header));
     const std::uint64_t pages = header.guest_memory >> page_shift;
     constexpr std::uint64_t most_pages = std::uint64_t{1} << 28U;
-    // A table maps 2 MiB; kernel and user mode see most pages at two or three addresses.
-    const std::uint64_t tables = (pages / 32) + 512;
-    memory.pool = {free_memory.first, free_memory.first + tables};
+    memory.pool = {free_memory.first, free_memory.first + table_pool::table_count(pages)};
     free_memory.first = memory.pool.end;
     if (pages == 0 || pages > most_pages || memory.pool.end > free_memory.end) {
         stop_guest("the domain has too little memory for the guest's, in pages:", pages);

@@ -2,6 +2,7 @@
 #include "monitor/kvm/layout.hpp"
 
 #include "backends/common/contract/packet_ring.hpp"
+#include "backends/common/contract/table_pool.hpp"
 #include "backends/kvm/deprivileged/contract/layout.hpp"
 #include "backends/kvm/privileged/contract/layout.hpp"
 #include "devices/platform/pc.hpp"
@@ -35,17 +36,6 @@ constexpr unsigned last_entry = table_entries - 1;
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
-}
-
-// What the VMM needs beside its package: shadow tables and their descriptions, a record for each frame, and
-// the list of sites. Nothing of it takes memory of the host's before it is used.
-std::uint64_t free_bytes(std::uint64_t guest_memory) {
-    constexpr std::uint64_t table_description = 256;
-    constexpr std::uint64_t frame_description = 64;
-    const std::uint64_t frames = guest_memory / page_size;
-    return round_up(((frames / 32 + 512) * (page_size + table_description)) + (frames * frame_description) +
-                        (16 * mib),
-                    page_size);
 }
 
 void set_entry(std::span<std::uint8_t> memory, std::uint64_t table, std::uint64_t index,
@@ -180,7 +170,7 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     layout.map_level3 = places.take(page_size);
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
-    place_rest(layout, places, free_bytes(guest_memory));
+    place_rest(layout, places, round_up(table_pool::arena_bytes(guest_memory / page_size), page_size));
     layout.fixed_pages = {
         {.index = handover_index, .physical = layout.physical(layout.handover)},
         {.index = doorbell_index, .physical = doorbells},

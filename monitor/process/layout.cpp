@@ -2,6 +2,7 @@
 #include "monitor/process/layout.hpp"
 
 #include "backends/common/contract/packet_ring.hpp"
+#include "backends/common/contract/table_pool.hpp"
 #include "backends/process/contract/layout.hpp"
 #include "backends/process/contract/user_state.hpp"
 #include "host/input_error.hpp"
@@ -12,22 +13,10 @@ namespace {
 
 using namespace process;
 
-constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
-}
-
-// What the VMM needs beside its package: shadow tables and their descriptions, a record for each frame, and
-// the list of sites. Nothing of it takes memory of the host's before it is used.
-std::uint64_t free_bytes(std::uint64_t guest_memory) {
-    constexpr std::uint64_t table_description = 512;
-    constexpr std::uint64_t frame_description = 64;
-    const std::uint64_t frames = guest_memory / page_size;
-    return round_up(((frames / 32 + 512) * (page_size + table_description)) + (frames * frame_description) +
-                        (16 * mib),
-                    page_size);
 }
 
 } // namespace
@@ -53,7 +42,7 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     handover.isolates_user_mode = isolates ? 1 : 0;
     handover.users = take(isolates ? user_parts_bytes : 0);
     handover.package = take(package_bytes);
-    handover.free = take(free_bytes(guest_memory));
+    handover.free = take(round_up(table_pool::arena_bytes(guest_memory / page_size), page_size));
     handover.vmm_bytes = round_up(end, large_page_size);
     return handover;
 }

@@ -2,6 +2,7 @@
 // What the monitor gave this guest, and how its memory is divided.
 #include "backends/kvm/deprivileged/domain.hpp"
 
+#include "backends/common/contract/table_pool.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/sites.hpp"
@@ -45,7 +46,7 @@ void start_domain() {
     free_first = handover.vmm_memory + handover.free.offset;
     free_end = free_first + handover.free.bytes;
     // A table maps 2 MiB; kernel and user mode see most pages at two or three addresses.
-    memory.table_count = static_cast<std::uint32_t>((handover.guest_memory >> page_shift) / 32) + 512;
+    memory.table_count = table_pool::table_count(handover.guest_memory >> page_shift);
     memory.pool = take_memory(std::uint64_t{memory.table_count} * page_size);
 }
 
