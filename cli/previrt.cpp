@@ -28,10 +28,8 @@ void add_run(CLI::App& app, Action& action) {
         "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long)");
     const auto options = std::make_shared<RunOptions>();
     command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
-    command
-        ->add_option("--on", options->on,
-                     "auto, process, kvm, kvm-nested, xen, xen-domu, bare (auto: the best that works here)")
-        ->check(CLI::IsMember({"auto", "process", "kvm", "kvm-nested", "xen", "xen-domu", "bare"}));
+    command->add_option("--on", options->on, "The place where it runs; auto: the best that works here (auto)")
+        ->check(CLI::IsMember(place_names()));
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command

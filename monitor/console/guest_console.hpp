@@ -6,8 +6,8 @@
 #include "monitor/console/prompt_wait.hpp"
 #include "monitor/console/ring_ends.hpp"
 #include "monitor/console/vmm_console.hpp"
+#include "monitor/options.hpp"
 #include "monitor/qemu/machine.hpp"
-#include "monitor/run.hpp"
 
 #include <chrono>
 #include <functional>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "monitor/console/output_pump.hpp"
+#include "monitor/options.hpp"
 #include "monitor/qemu/machine.hpp"
-#include "monitor/run.hpp"
 
 #include <array>
 #include <chrono>

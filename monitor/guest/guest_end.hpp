@@ -2,7 +2,7 @@
 #pragma once
 
 #include "monitor/guest/guest_threads.hpp"
-#include "monitor/run.hpp"
+#include "monitor/options.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

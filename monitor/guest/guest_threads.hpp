@@ -4,8 +4,8 @@
 #include "monitor/console/guest_console.hpp"
 #include "monitor/guest/isolation.hpp"
 #include "monitor/guest/processor_end.hpp"
+#include "monitor/options.hpp"
 #include "monitor/qemu/machine.hpp"
-#include "monitor/run.hpp"
 
 #include <functional>
 #include <pthread.h>

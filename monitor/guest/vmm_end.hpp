@@ -2,7 +2,7 @@
 #pragma once
 
 #include "monitor/console/vmm_console.hpp"
-#include "monitor/run.hpp"
+#include "monitor/options.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

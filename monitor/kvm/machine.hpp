@@ -8,8 +8,8 @@
 #include "monitor/kvm/layout.hpp"
 #include "monitor/kvm/processor.hpp"
 #include "monitor/network/guest_network.hpp"
+#include "monitor/options.hpp"
 #include "monitor/qemu/machine.hpp"
-#include "monitor/run.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "monitor/run.hpp"
+#include "monitor/options.hpp"
 
 #include <cstdint>
 #include <string>

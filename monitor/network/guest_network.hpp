@@ -8,7 +8,7 @@
 #include "monitor/network/choice.hpp"
 #include "monitor/network/end.hpp"
 #include "monitor/network/packet_relay.hpp"
-#include "monitor/run.hpp"
+#include "monitor/options.hpp"
 
 #include <functional>
 #include <optional>

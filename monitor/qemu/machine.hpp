@@ -3,8 +3,8 @@
 
 #include "host/program.hpp"
 #include "monitor/console/terminal.hpp"
+#include "monitor/options.hpp"
 #include "monitor/qemu/serial_channel.hpp"
-#include "monitor/run.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "monitor/options.hpp"
 #include "monitor/qemu/machine.hpp"
-#include "monitor/run.hpp"
 #include "monitor/xen/console.hpp"
 
 #include <cstdint>

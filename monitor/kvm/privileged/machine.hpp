@@ -8,7 +8,7 @@
 #include "monitor/kvm/layout.hpp"
 #include "monitor/kvm/privileged/processor.hpp"
 #include "monitor/network/guest_network.hpp"
-#include "monitor/run.hpp"
+#include "monitor/options.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "monitor/place.hpp"
+
+#include "devices/platform/pc.hpp"
+#include "host/file.hpp"
+#include "host/input_error.hpp"
+#include "monitor/kvm/place.hpp"
+#include "monitor/nested/place.hpp"
+#include "monitor/network/choice.hpp"
+#include "monitor/process/place.hpp"
+#include "monitor/qemu/bare.hpp"
+#include "monitor/qemu/bridged_network.hpp"
+#include "monitor/xen/place.hpp"
+#include "toolchain/image/kernel_file.hpp"
+#include "toolchain/image/pvh_note.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace previrt {
+
+namespace {
+
+constexpr std::uint64_t least_memory = std::uint64_t{32} << 20U;
+
+// For a place that looks at the kernel in the course of the run.
+template <RunStatus (*run)(const RunOptions&)>
+PreparedRun prepare_nothing(const RunOptions& /*options*/) {
+    return run;
+}
+
+constexpr unsigned most_processors_of_qemu = 64;
+
+constexpr std::array places = {Place{.name = "process",
+                                     .description = "a process of this machine",
+                                     .has_vmm = true,
+                                     .has_layers = true,
+                                     .network = PlaceNetwork::card_of_vmm,
+                                     .most_processors = 1,
+                                     .prepare = prepare_process,
+                                     .probe = probe_process},
+                               Place{.name = "kvm",
+                                     .description = "the host's KVM",
+                                     .has_vmm = true,
+                                     .has_layers = true,
+                                     .network = PlaceNetwork::card_of_vmm,
+                                     .most_processors = 1,
+                                     .prepare = prepare_kvm,
+                                     .probe = probe_kvm},
+                               Place{.name = "kvm-nested",
+                                     .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
+                                     .has_vmm = true,
+                                     .has_layers = false,
+                                     .network = PlaceNetwork::card_of_vmm_bridged,
+                                     .most_processors = 1,
+                                     .prepare = prepare_nothing<run_nested_kvm>,
+                                     .probe = probe_nested_kvm},
+                               Place{.name = "xen",
+                                     .description = "Xen on a PC under QEMU, TCG; the first domain",
+                                     .has_vmm = true,
+                                     .has_layers = false,
+                                     .network = PlaceNetwork::none,
+                                     .most_processors = 1,
+                                     .prepare = prepare_nothing<run_xen>,
+                                     .probe = probe_xen},
+                               Place{.name = "xen-domu",
+                                     .description = "Xen on a PC under QEMU, TCG; a domain of its own",
+                                     .has_vmm = true,
+                                     .has_layers = false,
+                                     .network = PlaceNetwork::card_of_vmm_bridged,
+                                     .most_processors = 1,
+                                     .prepare = prepare_nothing<run_xen_domu>,
+                                     .probe = probe_xen_domu},
+                               Place{.name = "bare",
+                                     .description = "a PC under QEMU, TCG",
+                                     .has_vmm = false,
+                                     .has_layers = false,
+                                     .network = PlaceNetwork::card_of_qemu,
+                                     .most_processors = most_processors_of_qemu,
+                                     .prepare = prepare_nothing<run_bare>,
+                                     .probe = probe_bare}};
+constexpr std::array automatic = {&places[0], &places[1], &places[5]};
+static_assert(std::string_view(automatic[2]->name) == "bare");
+
+void check_for_bare(const RunOptions& options) {
+    const KernelFile kernel = load_kernel_file(options.kernel);
+    if (!options.initrd.empty()) {
+        read_file(options.initrd);
+    }
+    if (!options.stats.empty()) {
+        throw InputError("--stats: on bare metal no VMM counts anything");
+    }
+    if (!kernel.packed && !has_pvh_note(kernel.elf)) {
+        throw InputError(options.kernel +
+                         ": neither a bzImage nor an ELF file with a PVH note, which is what "
+                         "a bare machine starts");
+    }
+}
+
+std::string names_with_network() {
+    std::string names;
+    for (const Place& place : places) {
+        if (place.has_vmm && place.network != PlaceNetwork::none) {
+            names += (names.empty() ? "" : ", ") + std::string(place.name);
+        }
+    }
+    return names;
+}
+
+void check_card_of_vmm(const RunOptions& options, const Place& place) {
+    if (!options.rewrite) {
+        throw InputError(
+            "--net: the card is the in-place VMM's, which a guest does not get with --no-rewrite: leave out "
+            "one of them");
+    }
+    const NetworkChoice choice = parse_network(options.net);
+    if (place.network == PlaceNetwork::card_of_vmm_bridged) {
+        check_bridged_network(choice, place.name);
+    }
+    if (options.memory > Pc::network_memory) {
+        throw InputError(
+            "--net: the card has its registers below 4 GiB, so that --memory may be 4064M at most");
+    }
+}
+
+void check_card_of_qemu(const RunOptions& options, const Place& place) {
+    if (options.net != "user" && options.net != "user,host-loopback" && !options.net.starts_with("tap=")) {
+        throw InputError("--net " + options.net + ": --on " + place.name +
+                         " has user,host-loopback, tap=NAME, none");
+    }
+    check_network_of_qemu(parse_network(options.net), place.name);
+}
+
+void check_network(const RunOptions& options, const Place& place) {
+    if (options.net == "none") {
+        return;
+    }
+    switch (place.network) {
+    case PlaceNetwork::none:
+        throw InputError("--net: --on " + std::string(place.name) +
+                         " has no network so far; these have: " + names_with_network());
+    case PlaceNetwork::card_of_vmm:
+    case PlaceNetwork::card_of_vmm_bridged:
+        check_card_of_vmm(options, place);
+        break;
+    case PlaceNetwork::card_of_qemu:
+        check_card_of_qemu(options, place);
+    }
+}
+
+} // namespace
+
+std::span<const Place> all_places() {
+    return places;
+}
+
+std::span<const Place* const> automatic_places() {
+    return automatic;
+}
+
+const Place& place_of(const std::string& name) {
+    for (const Place& place : places) {
+        if (name == place.name) {
+            return place;
+        }
+    }
+    throw InputError("--on " + name + ": there is no such place");
+}
+
+std::vector<std::string> place_names() {
+    std::vector<std::string> names = {"auto"};
+    for (const Place& place : places) {
+        names.emplace_back(place.name);
+    }
+    return names;
+}
+
+void check_place(const RunOptions& options, const Place& place) {
+    if (options.memory < least_memory) {
+        throw InputError("--memory: a kernel needs 32M at least");
+    }
+    if (options.require_isolation && !place.has_layers) {
+        throw InputError("--require-isolation: --on " + std::string(place.name) +
+                         " runs QEMU, of which it promises nothing: take process or kvm");
+    }
+    check_network(options, place);
+    if (options.cpus > place.most_processors) {
+        throw InputError("--cpus: --on " + std::string(place.name) + " gives a guest " +
+                         std::to_string(place.most_processors) + " at most so far");
+    }
+    if (!place.has_vmm) {
+        check_for_bare(options);
+    }
+}
+
+} // namespace previrt
