@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-Counters counters;
+[[gnu::section(".bss.cache")]] Counters counters;
 
 namespace {
 
@@ -102,7 +102,6 @@ void print_counters() {
     print_by_number(print, counters.hypercalls);
     member("hidden_faults") << counters.hidden_faults;
     member("true_faults") << counters.true_faults;
-    member("spurious_faults") << counters.spurious_faults;
     member("system_calls") << counters.system_calls;
     member("user_returns") << counters.user_returns;
     member("system_calls_rewritten") << counters.system_calls_rewritten;

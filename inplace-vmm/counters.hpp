@@ -17,7 +17,6 @@ struct Counters {
     std::uint64_t hypercalls[64];
     std::uint64_t hidden_faults;
     std::uint64_t true_faults;
-    std::uint64_t spurious_faults;
     std::uint64_t system_calls;
     std::uint64_t user_returns;
     std::uint64_t system_calls_rewritten; // sites of user mode that enter the VMM by themselves

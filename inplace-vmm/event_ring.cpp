@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-EventRing event_ring;
+[[gnu::section(".bss.cache")]] EventRing event_ring;
 
 namespace {
 

@@ -59,8 +59,8 @@ private:
 };
 
 constexpr std::uint64_t no_site = 0;
-Trampolines trampolines;
-std::size_t trampolines_used;
+[[gnu::section(".bss.cache")]] Trampolines trampolines;
+[[gnu::section(".bss.cache")]] std::size_t trampolines_used;
 
 // mov from abs32 to a register, 4 or 8 bytes wide: what the instruction would have read. RAX..R15.
 bool emit_load(Emitter& emit, const void* from, unsigned destination, bool wide) {

@@ -9,13 +9,13 @@ namespace previrt {
 
 namespace {
 
-KnownSite* sites;
-std::size_t site_count;
-std::size_t site_room;
+[[gnu::section(".bss.cache")]] KnownSite* sites;
+[[gnu::section(".bss.cache")]] std::size_t site_count;
+[[gnu::section(".bss.cache")]] std::size_t site_room;
 
 // The few sites that are in use most of the time, by address.
 constexpr std::size_t recent_count = 512;
-const KnownSite* recent[recent_count];
+[[gnu::section(".bss.cache")]] const KnownSite* recent[recent_count];
 
 const KnownSite*& recent_place(std::uint64_t address) {
     return recent[(address ^ (address >> 9U)) % recent_count];

@@ -10,7 +10,7 @@
 
 namespace previrt {
 
-bool counters_are_wanted;
+[[gnu::section(".bss.cache")]] bool counters_are_wanted;
 
 namespace {
 
@@ -54,7 +54,7 @@ void print_reason(Print& print, const Reason& reason) {
 }
 
 [[noreturn]] void stop(const Reason& reason) {
-    static bool stopping;
+    [[gnu::section(".bss.cache")]] static bool stopping;
     if (!stopping) {
         stopping = true;
         {

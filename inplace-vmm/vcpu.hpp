@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace previrt {
 
@@ -53,8 +54,29 @@ struct SystemSegment {
     bool present;
 };
 
-// The architected state of one virtual processor, except what the real one holds for it while it runs (FPU,
-// data segments). Assembly and rewritten code address it absolutely.
+// Raised and not delivered yet.
+struct PendingException {
+    bool raised;
+    std::uint8_t vector;
+    std::uint32_t error_code;
+};
+
+// An instruction of a program's that is executed alone, since a breakpoint is armed: the state before it.
+struct WatchedStep {
+    static constexpr unsigned breakpoints = 4;
+
+    bool under_way;
+    bool is_guests; // TF is set by the guest too
+    Registers registers;
+    std::uint8_t code[15];
+    std::uint64_t code_bytes;
+    std::uint64_t watched[breakpoints];
+    std::uint64_t watched_bytes[breakpoints]; // that could be read
+};
+
+// One of the two roots of a guest's state: all of one virtual processor, except what the real one holds for
+// it while it runs (FPU, data segments). Assembly and rewritten code address it absolutely. It has no
+// pointers.
 struct Vcpu {
     Registers registers;
 
@@ -98,12 +120,19 @@ struct Vcpu {
     std::uint64_t sysenter_eip;
     std::uint64_t page_attributes;
     std::uint64_t misc_enable;
-    std::uint64_t mtrr_default;
     std::uint64_t debug_control;
-    std::uint64_t tsc_aux;
     std::uint64_t xcr0;
     std::uint64_t northbridge_configuration;
+
+    // Where the VMM exchanges them itself: the user's while the kernel runs, and the kernel's.
+    std::uint64_t user_gs_base;
+    std::uint64_t kernel_gs_base;
+
+    PendingException pending;
+    WatchedStep step;
+    std::uint32_t version; // of this layout
 };
+static_assert(std::is_trivially_copyable_v<Vcpu>);
 
 extern "C" Vcpu vcpu;
 

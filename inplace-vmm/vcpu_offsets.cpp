@@ -38,6 +38,8 @@ void offsets() {
     OFFSET(VCPU_GS_EXCHANGED, gs_exchanged);
     OFFSET(VCPU_EVENTS_HELD, events_held);
     OFFSET(VCPU_KERNEL_SELECTORS, kernel_selector);
+    OFFSET(VCPU_USER_GS_BASE, user_gs_base);
+    OFFSET(VCPU_KERNEL_GS_BASE, kernel_gs_base);
     OFFSET_IN(Counters, COUNTERS_SYSTEM_CALLS, system_calls);
     OFFSET_IN(Counters, COUNTERS_USER_RETURNS, user_returns);
     OFFSET_IN(EventRing, EVENT_RING_NEXT, next);

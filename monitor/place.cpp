@@ -185,7 +185,7 @@ void check_place(const RunOptions& options, const Place& place) {
     }
     check_network(options, place);
     if (options.cpus > place.most_processors) {
-        throw InputError("--cpus: --on " + std::string(place.name) + " gives a guest " +
+        throw InputError("--cpus: under the VMM of --on " + std::string(place.name) + " a guest has " +
                          std::to_string(place.most_processors) + " at most so far");
     }
     if (!place.has_vmm) {

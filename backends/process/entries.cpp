@@ -91,7 +91,7 @@ struct Awaited {
     HostAccess access;
     bool by_user;
 };
-Awaited awaited;
+constinit Awaited awaited{};
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 

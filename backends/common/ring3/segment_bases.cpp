@@ -6,21 +6,17 @@
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
 
-extern "C" {
-std::uint64_t user_gs_base; // while the kernel runs
-std::uint64_t kernel_gs_base;
-}
-
 void enter_kernel_bases() {
-    user_gs_base = processor::read_gs_base();
-    write_active_gs_base(kernel_gs_base);
+    vcpu.user_gs_base = processor::read_gs_base();
+    write_active_gs_base(vcpu.kernel_gs_base);
 }
 
 void leave_kernel_bases() {
-    write_active_gs_base(user_gs_base);
+    write_active_gs_base(vcpu.user_gs_base);
 }
 
 void write_active_gs_base(std::uint64_t base) {
@@ -34,14 +30,14 @@ namespace previrt::backend {
 void load_segment(unsigned segment, std::uint16_t selector) {
     write_segment(segment, selector_to_load(selector));
     if (segment == segment_gs) {
-        kernel_gs_base = processor::read_gs_base();
+        vcpu.kernel_gs_base = processor::read_gs_base();
     }
 }
 
 void load_user_gs(std::uint16_t selector) {
     write_segment(segment_gs, selector_to_load(selector));
-    user_gs_base = processor::read_gs_base();
-    write_active_gs_base(kernel_gs_base);
+    vcpu.user_gs_base = processor::read_gs_base();
+    write_active_gs_base(vcpu.kernel_gs_base);
 }
 
 std::uint64_t read_fs_base() {
@@ -53,14 +49,14 @@ void write_fs_base(std::uint64_t base) {
 }
 
 std::uint64_t read_gs_base(bool user) {
-    return user ? user_gs_base : kernel_gs_base;
+    return user ? vcpu.user_gs_base : vcpu.kernel_gs_base;
 }
 
 void write_gs_base(bool user, std::uint64_t base) {
     if (user) {
-        user_gs_base = base;
+        vcpu.user_gs_base = base;
     } else {
-        kernel_gs_base = base;
+        vcpu.kernel_gs_base = base;
         write_active_gs_base(base);
     }
 }

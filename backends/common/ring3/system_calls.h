@@ -22,8 +22,8 @@ system_call_entry:
 	movq %rax, VCPU(RAX)
 	movq %rsp, VCPU(RSP)
 	rdgsbase %rax
-	movq %rax, user_gs_base
-	movq kernel_gs_base, %rax
+	movq %rax, VCPU(USER_GS_BASE)
+	movq VCPU(KERNEL_GS_BASE), %rax
 	wrgsbase %rax
 	note_system_call
 	movq $vmm_stack_top, %rsp
@@ -42,7 +42,7 @@ system_return_jump:
 	cmpb $1, interrupts_disabled
 	jne 1f
 	check_system_return 1f
-	movq user_gs_base, %rax
+	movq VCPU(USER_GS_BASE), %rax
 	wrgsbase %rax
 	note_system_return
 	find_return_target

@@ -25,10 +25,6 @@
 
 namespace previrt::process {
 
-extern "C" {
-extern std::uint64_t user_gs_base;
-}
-
 namespace {
 
 constexpr std::uint8_t data_segments[] = {segment_es, segment_ds, segment_fs, segment_gs};
@@ -46,7 +42,7 @@ std::span<std::uint8_t> vectors_at(std::uint64_t offset) {
 // Selectors are loaded where they differ from those that it came with.
 void put_segments(UserState& state) {
     state.exit_segments.fs_base = processor::read_fs_base();
-    state.exit_segments.gs_base = user_gs_base;
+    state.exit_segments.gs_base = vcpu.user_gs_base;
     state.loads_segments = 0;
     for (unsigned i = 0; i < std::size(data_segments); ++i) {
         state.exit_segments.selectors[i] = read_segment(data_segments[i]);
@@ -79,7 +75,7 @@ void take_segments(const UserSegments& segments) {
         }
     }
     backend::write_fs_base(is_canonical(segments.fs_base) ? segments.fs_base : 0);
-    user_gs_base = is_canonical(segments.gs_base) ? segments.gs_base : 0;
+    vcpu.user_gs_base = is_canonical(segments.gs_base) ? segments.gs_base : 0;
 }
 
 // What a user process says is at an address of its own state. nullptr: it is not.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/devices/floating_bus.hpp"
 
+#include "frontends/x86/machine_state.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/print.hpp"
@@ -9,8 +10,6 @@
 #include <cstddef>
 
 namespace previrt {
-
-bool floating_ends_guest;
 
 namespace {
 
@@ -47,13 +46,13 @@ private:
     std::size_t count_ = 0;
 };
 
-ToldPlaces told_ports;
-ToldPlaces told_pages;
+[[gnu::section(".bss.cache")]] ToldPlaces told_ports;
+[[gnu::section(".bss.cache")]] ToldPlaces told_pages;
 
 } // namespace
 
 void float_port(std::uint16_t port, const char* what) {
-    if (floating_ends_guest) {
+    if (machine_state.floating_ends_guest) {
         stop_guest(what, port);
     }
     ++counters.floating_ports;
@@ -61,7 +60,7 @@ void float_port(std::uint16_t port, const char* what) {
 }
 
 void float_memory(std::uint64_t physical, const char* what) {
-    if (floating_ends_guest) {
+    if (machine_state.floating_ends_guest) {
         stop_guest(what, physical);
     }
     constexpr std::uint64_t offset_in_page = 0xfff;

@@ -10,13 +10,13 @@
 
 namespace previrt {
 
-Pc pc;
+constinit MachineState machine_state{};
 
 namespace {
 
-std::optional<std::uint64_t> timer_set_for;
-bool timer_waits; // for the interrupt that is requested
-PanicWatch panic_watch;
+// What the back-end was last told: a back-end that is another's needs it anew.
+[[gnu::section(".bss.cache")]] std::optional<std::uint64_t> timer_set_for;
+[[gnu::section(".bss.cache")]] bool timer_waits; // for the interrupt that is requested
 
 // While an interrupt is requested nothing that time brings matters. And a timer that is due again before the
 // guest's next instruction would keep it from that for ever.
@@ -87,7 +87,7 @@ void flush_console() {
     std::size_t length = 0;
     while (const std::optional<std::uint8_t> character = pc.uart.take_transmitted()) {
         text[length++] = static_cast<char>(*character);
-        const bool panicked = panic_watch.read(text[length - 1]);
+        const bool panicked = machine_state.panic_watch.read(text[length - 1]);
         if (length == sizeof(text) || panicked) {
             backend::write_console({text, length});
             length = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "devices/platform/pc.hpp"
+#include "frontends/x86/machine_state.hpp"
 
 namespace previrt {
 
 // The devices around the virtual processor.
-extern Pc pc;
+inline constexpr Pc& pc = machine_state.pc;
 
 // Takes what has come from outside since: input, time. Sets the timer for what comes next by itself.
 void take_events();

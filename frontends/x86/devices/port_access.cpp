@@ -15,34 +15,30 @@ constexpr std::uint16_t post_port = 0x80;
 
 // The 8254 loads a count with the next pulse of its clock. On its bus an access takes longer than that, here
 // it may follow at once, and must not find the count before.
-class TimerBus {
-public:
-    void written(std::uint16_t port) {
+struct TimerBus {
+    static void written(std::uint16_t port) {
         if (is_timer(port) && port != control_port) {
-            last_count_ = backend::now();
+            machine_state.timer_count_written_at = backend::now();
         }
     }
-    void wait_before(std::uint16_t port, bool is_read) const {
+    static void wait_before(std::uint16_t port, bool is_read) {
         if (!is_timer(port) || (!is_read && port != control_port)) {
             return;
         }
         constexpr std::uint64_t pulse = 839; // nanoseconds
-        while (backend::now() - last_count_ < pulse) {
+        while (backend::now() - machine_state.timer_count_written_at < pulse) {
         }
     }
 
 private:
     static constexpr std::uint16_t control_port = 0x43;
     static bool is_timer(std::uint16_t port) { return (port & ~3U) == 0x40; }
-
-    std::uint64_t last_count_ = 0;
 };
-TimerBus timer_bus;
 
 } // namespace
 
 std::uint32_t read_port(std::uint16_t port, unsigned width) {
-    timer_bus.wait_before(port, true);
+    TimerBus::wait_before(port, true);
     const std::optional<std::uint32_t> value = pc.read(port, width, backend::now());
     device_was_read();
     if (value) {
@@ -57,7 +53,7 @@ std::uint32_t read_port(std::uint16_t port, unsigned width) {
 }
 
 void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
-    timer_bus.wait_before(port, false);
+    TimerBus::wait_before(port, false);
     if (!pc.write(port, width, value, backend::now())) {
         constexpr const char* what = "a write to a port that is not modelled:";
         if (pc.claims_port(port, width)) {
@@ -66,7 +62,7 @@ void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
         float_port(port, what);
         return;
     }
-    timer_bus.written(port);
+    TimerBus::written(port);
     if (PicPair::decodes(port)) {
         interrupt_controller_was_written(); // five times in each of Linux's handlers: the devices can wait
     } else if (port != post_port) {

@@ -16,43 +16,40 @@ using namespace ethernet;
 
 namespace {
 
-constinit SegmentCutter cutter{}; // of the first packet that has come
+constexpr ReceivedPackets& received = machine_state.received;
 
 // Linux's driver takes all that comes before any program does. A program that is to have some of it needs
 // time when nothing comes: as long as the guest took to make room for more, or until it has nothing else to
 // do.
-std::optional<std::uint64_t> closed_at;
-std::uint64_t opens_at;
-bool is_paused; // and something waits
 
 bool is_open(std::uint64_t now) {
     if (!pc.network.receives_at_once()) {
-        closed_at = closed_at.value_or(now);
+        received.closed_at = received.closed_at.value_or(now);
         return false;
     }
-    if (closed_at) {
-        opens_at = now + (now - *closed_at);
-        closed_at.reset();
+    if (received.closed_at) {
+        received.opens_at = now + (now - *received.closed_at);
+        received.closed_at.reset();
     }
-    is_paused = now < opens_at;
-    return !is_paused;
+    received.is_paused = now < received.opens_at;
+    return !received.is_paused;
 }
 
 // False: the card has no room for all of it.
 bool receive_segments(const backend::ReceivedPacket& packet, std::uint64_t now) {
-    while (cutter.has_next()) {
+    while (received.cutter.has_next()) {
         if (!is_open(now)) {
             return false;
         }
         ++counters.packets_received;
-        pc.network.receive(card_memory, cutter.next(packet.bytes), Dp83820::Checksums::trusted, now);
+        pc.network.receive(card_memory, received.cutter.next(packet.bytes), Dp83820::Checksums::trusted, now);
     }
     return true;
 }
 
 bool receive_packet(const backend::ReceivedPacket& packet, std::uint64_t now) {
-    if (cutter.has_next() ||
-        (packet.segment_bytes != 0 && cutter.start(packet.bytes, packet.segment_bytes))) {
+    if (received.cutter.has_next() ||
+        (packet.segment_bytes != 0 && received.cutter.start(packet.bytes, packet.segment_bytes))) {
         return receive_segments(packet, now);
     }
     if (packet.lacks_checksum) {
@@ -70,10 +67,10 @@ bool receive_packet(const backend::ReceivedPacket& packet, std::uint64_t now) {
 
 // What the card has no room for stays with the back-end, whose sender waits.
 void receive_packets(std::uint64_t now) {
-    is_paused = false;
+    received.is_paused = false;
     if (pc.processor_rests()) {
-        closed_at.reset();
-        opens_at = now;
+        received.closed_at.reset();
+        received.opens_at = now;
     }
     if (pc.network.receive_requested()) {
         pc.network.serve_receiver(card_memory, now);
@@ -87,11 +84,11 @@ void receive_packets(std::uint64_t now) {
 }
 
 std::optional<std::uint64_t> pause_ends_at() {
-    return is_paused ? std::optional(opens_at) : std::nullopt;
+    return received.is_paused ? std::optional(received.opens_at) : std::nullopt;
 }
 
 void drop_received_packets() {
-    cutter.stop();
+    received.cutter.stop();
     while (backend::received_packet()) {
         backend::release_packet();
     }

@@ -16,40 +16,31 @@ using namespace ethernet;
 
 namespace {
 
-// A frame that the card has given away already, and that is not the back-end's yet.
-struct WaitingFrame {
-    std::uint8_t bytes[Dp83820::transmit_room];
-    std::uint32_t size; // 0: there is none
-    Unfinished left;
-};
-constinit WaitingFrame waiting{};
+constexpr SentPackets& sent = machine_state.sent;
 
 Dp83820::Transmitted next_frame(std::span<std::uint8_t> room, std::uint64_t now) {
-    if (waiting.size != 0) {
-        std::memcpy(room.data(), waiting.bytes, waiting.size);
-        const std::uint32_t size = waiting.size;
-        waiting.size = 0;
-        return {.outcome = Dp83820::Outcome::frame, .frame = room.first(size), .left = waiting.left};
+    if (sent.waiting.size != 0) {
+        std::memcpy(room.data(), sent.waiting.bytes, sent.waiting.size);
+        const std::uint32_t size = sent.waiting.size;
+        sent.waiting.size = 0;
+        return {.outcome = Dp83820::Outcome::frame, .frame = room.first(size), .left = sent.waiting.left};
     }
     const auto checksums =
         backend::takes_unfinished_packets() ? Dp83820::SentChecksums::left : Dp83820::SentChecksums::complete;
-    const Dp83820::Transmitted sent =
+    const Dp83820::Transmitted given =
         pc.network.transmit(card_memory, room.first<Dp83820::transmit_room>(), checksums, now);
-    counters.packets_sent += sent.outcome == Dp83820::Outcome::frame ? 1 : 0;
-    return sent;
+    counters.packets_sent += given.outcome == Dp83820::Outcome::frame ? 1 : 0;
+    return given;
 }
 
-// In a room of the back-end's, with the segments that follow it.
-constinit std::optional<SegmentJoiner> packet;
-bool has_grown; // since the card's descriptors were looked at last
+// In a room of the back-end's, with the segments that follow it. Not of the machine's state: flush_packets()
+// sends it.
+[[gnu::section(".bss.cache")]] constinit std::optional<SegmentJoiner> packet;
 
 // While the processor has work, what it gives the card waits for more: to look at the descriptors, to call
 // the other end and to set a timer takes as long for one frame as for many.
 constexpr std::uint64_t longest_wait = 100'000;
 constexpr unsigned most_repeated = 31; // requests, behind the first
-std::optional<std::uint64_t> due;      // what waits goes on its way
-unsigned repeated;                     // meanwhile
-bool lacks_room;
 
 void end_packet(SegmentJoiner& joined) {
     const Unfinished left = joined.finish();
@@ -63,10 +54,10 @@ bool begin_packet(std::uint64_t now) {
     if (room.empty()) {
         return false;
     }
-    const Dp83820::Transmitted sent = next_frame(room, now);
-    if (sent.outcome == Dp83820::Outcome::frame) {
-        packet.emplace(room, static_cast<std::uint32_t>(sent.frame.size()), sent.left);
-        has_grown = true;
+    const Dp83820::Transmitted given = next_frame(room, now);
+    if (given.outcome == Dp83820::Outcome::frame) {
+        packet.emplace(room, static_cast<std::uint32_t>(given.frame.size()), given.left);
+        sent.has_grown = true;
     }
     return true;
 }
@@ -77,66 +68,66 @@ void append_to(SegmentJoiner& joined, std::uint64_t now) {
         end_packet(joined);
         return;
     }
-    const Dp83820::Transmitted sent = next_frame(place, now);
-    const auto size = static_cast<std::uint32_t>(sent.frame.size());
-    if (sent.outcome == Dp83820::Outcome::frame && joined.append(size, sent.left)) {
-        has_grown = true;
+    const Dp83820::Transmitted given = next_frame(place, now);
+    const auto size = static_cast<std::uint32_t>(given.frame.size());
+    if (given.outcome == Dp83820::Outcome::frame && joined.append(size, given.left)) {
+        sent.has_grown = true;
         return;
     }
-    std::memcpy(waiting.bytes, place.data(), size);
-    waiting.size = size;
-    waiting.left = sent.left;
+    std::memcpy(sent.waiting.bytes, place.data(), size);
+    sent.waiting.size = size;
+    sent.waiting.left = given.left;
     joined.restore();
-    if (sent.outcome == Dp83820::Outcome::frame) {
+    if (given.outcome == Dp83820::Outcome::frame) {
         end_packet(joined);
     }
 }
 
 bool has_frames() {
-    return waiting.size != 0 || pc.network.transmit_requested();
+    return sent.waiting.size != 0 || pc.network.transmit_requested();
 }
 
 void take_frames(std::uint64_t now) {
-    has_grown = false;
-    lacks_room = false;
-    while (!lacks_room && has_frames()) {
+    sent.has_grown = false;
+    sent.lacks_room = false;
+    while (!sent.lacks_room && has_frames()) {
         if (packet) {
             append_to(*packet, now);
         } else {
-            lacks_room = !begin_packet(now);
+            sent.lacks_room = !begin_packet(now);
         }
     }
 }
 
 void wait_from(std::uint64_t now) {
-    due = now + longest_wait;
-    repeated = 0;
+    sent.due = now + longest_wait;
+    sent.repeated = 0;
 }
 
 bool may_wait(std::uint64_t now) {
-    if (lacks_room || pc.processor_rests()) {
+    if (sent.lacks_room || pc.processor_rests()) {
         return false;
     }
-    if (!due) {
+    if (!sent.due) {
         wait_from(now);
         return true;
     }
-    return now < *due && repeated < most_repeated;
+    return now < *sent.due && sent.repeated < most_repeated;
 }
 
 } // namespace
 
 void send_packets(std::uint64_t now) {
     if (!packet && !has_frames()) {
-        due.reset();
+        sent.due.reset();
         return;
     }
     if (may_wait(now)) {
         return;
     }
     take_frames(now);
-    due.reset();
-    if (packet && packet->goes_on() && has_grown && !pc.processor_rests()) {
+    sent.due.reset();
+    if (packet && packet->goes_on() && sent.has_grown && !pc.processor_rests()) {
         wait_from(now);
     } else if (packet) {
         end_packet(*packet);
@@ -144,15 +135,15 @@ void send_packets(std::uint64_t now) {
 }
 
 bool transmission_waits() {
-    return due && ++repeated < most_repeated;
+    return sent.due && ++sent.repeated < most_repeated;
 }
 
 std::optional<std::uint64_t> transmission_due() {
-    return due;
+    return sent.due;
 }
 
 void flush_packets() {
-    due.reset();
+    sent.due.reset();
     if (packet) {
         end_packet(*packet);
     }

@@ -105,7 +105,7 @@ struct DecodedSite {
     unsigned length; // up to where its bytes end
 };
 constexpr std::size_t decoded_count = 256;
-constinit DecodedSite decoded_sites[decoded_count]{};
+[[gnu::section(".data.cache")]] constinit DecodedSite decoded_sites[decoded_count]{};
 
 bool is_same(const KnownSite& one, const KnownSite& other) {
     using Words = std::array<std::uint64_t, sizeof(KnownSite) / sizeof(std::uint64_t)>;

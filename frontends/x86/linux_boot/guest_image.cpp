@@ -35,11 +35,8 @@ constexpr std::uint64_t low_memory_end = 0x9fc00;
 constexpr std::uint64_t high_memory = 0x100000;
 constexpr std::uint64_t identity_bytes = std::uint64_t{1} << 30U;
 
-// Where the kernel runs before it runs where it was linked.
-std::uint64_t kernel_address;
-std::uint64_t kernel_bytes;
-std::uint64_t link_delta; // link address - physical address
-Bytes kernel_file;        // in the package
+constexpr KernelPlacement& placement = machine_state.kernel;
+[[gnu::section(".bss.cache")]] Bytes kernel_file; // in the package; used before the guest starts
 
 std::uint8_t* ram_at(std::uint64_t address, std::uint64_t bytes, const char* what) {
     std::uint8_t* const memory = physical_memory(address, bytes);
@@ -74,12 +71,12 @@ void load_segments(const KernelElf& elf) {
         std::memset(to + segment.bytes.size(), 0, segment.memory_bytes - segment.bytes.size());
         if (segment.physical < first) {
             first = segment.physical;
-            link_delta = segment.address - segment.physical;
+            placement.link_delta = segment.address - segment.physical;
         }
         end = segment.physical + segment.memory_bytes > end ? segment.physical + segment.memory_bytes : end;
     }
-    kernel_address = first;
-    kernel_bytes = end - first;
+    placement.physical = first;
+    placement.bytes = end - first;
 }
 
 // Linux's boot protocol, 64-bit entry: what it must find in boot_params.
@@ -129,7 +126,7 @@ std::uint64_t load_initrd(Bytes initrd) {
     // Linux is told its address in 32 bits.
     const std::uint64_t end = std::min(backend::guest_ram_bytes(), LocalApic::place);
     const std::uint64_t room = (initrd.size() + page_bytes - 1) & ~(page_bytes - 1);
-    const std::uint64_t kernel_end = kernel_address + kernel_bytes;
+    const std::uint64_t kernel_end = placement.physical + placement.bytes;
     if (room > end || end - room < kernel_end) {
         stop_guest("the initial RAM disk does not fit into the guest's memory; its bytes:", initrd.size());
     }
@@ -223,7 +220,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
         stop_guest("the module is not a package of this version: pack the kernel with this previrt");
     }
     counters_are_wanted = (header.flags & package_print_counters) != 0;
-    floating_ends_guest = (header.flags & package_strict) != 0;
+    machine_state.floating_ends_guest = (header.flags & package_strict) != 0;
     package = package.first(header.bytes);
     kernel_file = part_of(package, header.kernel, "the kernel lies outside the package, at");
     const KernelElf elf(kernel_file);
@@ -249,15 +246,17 @@ void rewrite_kernel() {
 }
 
 std::uint64_t kernel_link_delta() {
-    return link_delta;
+    return placement.link_delta;
 }
 
 KernelPlace kernel_place() {
-    return {.physical = kernel_address, .bytes = kernel_bytes};
+    return {.physical = placement.physical, .bytes = placement.bytes};
 }
 
 std::uint64_t guest_link_address(std::uint64_t address) {
-    return link_delta != 0 && address - kernel_address < kernel_bytes ? address + link_delta : address;
+    return placement.link_delta != 0 && address - placement.physical < placement.bytes
+               ? address + placement.link_delta
+               : address;
 }
 
 } // namespace previrt

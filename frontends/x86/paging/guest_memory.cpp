@@ -58,7 +58,7 @@ struct Translation {
 };
 constexpr std::size_t translation_count = 16;
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
-constinit auto translations = [] {
+[[gnu::section(".data.cache")]] constinit auto translations = [] {
     std::array<Translation, translation_count> none{};
     none.fill({.page = no_page, .physical = 0, .may_write = false});
     return none;

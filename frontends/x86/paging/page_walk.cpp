@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/paging/page_walk.hpp"
 
+#include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -11,11 +12,7 @@ namespace previrt {
 
 namespace {
 
-FixedMapping fixed_mapping;
-
-std::uint64_t reserved_first;
-std::uint64_t reserved_bytes;
-std::uint64_t kernel_root; // 0: not known
+constexpr KernelPlacement& kernel = machine_state.kernel;
 
 std::uint64_t reserved_bits(unsigned level, std::uint64_t entry) {
     std::uint64_t reserved = ~frame_mask & ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
@@ -47,37 +44,38 @@ bool has_reserved_bits(unsigned level, std::uint64_t entry) {
 }
 
 void fix_mapping(const FixedMapping& mapping) {
-    fixed_mapping = mapping;
+    kernel.fixed = mapping;
 }
 
 void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes) {
-    reserved_first = address;
-    reserved_bytes = bytes;
+    kernel.reserved_first = address;
+    kernel.reserved_bytes = bytes;
 }
 
 bool is_reserved_for_kernel(std::uint64_t address) {
-    return address - reserved_first < reserved_bytes;
+    return address - kernel.reserved_first < kernel.reserved_bytes;
 }
 
 void set_kernel_root(std::uint64_t root) {
-    kernel_root = root;
+    kernel.root = root;
 }
 
 std::optional<std::uint64_t> unfound_kernel_address() {
-    return reserved_bytes != 0 && kernel_root == 0 ? std::optional(reserved_first) : std::nullopt;
+    return kernel.reserved_bytes != 0 && kernel.root == 0 ? std::optional(kernel.reserved_first)
+                                                          : std::nullopt;
 }
 
 std::uint64_t root_of(std::uint64_t address) {
-    return kernel_root != 0 && is_reserved_for_kernel(address) ? kernel_root : vcpu.cr3 & frame_mask;
+    return kernel.root != 0 && is_reserved_for_kernel(address) ? kernel.root : vcpu.cr3 & frame_mask;
 }
 
 PageWalk walk_page(std::uint64_t address, Access access) {
-    if (address - fixed_mapping.address >= fixed_mapping.bytes) {
+    if (address - kernel.fixed.address >= kernel.fixed.bytes) {
         return walk_page_from(root_of(address), address, access);
     }
     PageWalk walk{};
     walk.leaf_level = root_level + 1;
-    walk.physical = fixed_mapping.physical + (address - fixed_mapping.address);
+    walk.physical = kernel.fixed.physical + (address - kernel.fixed.address);
     walk.faults = access.user;
     walk.error_code = fault_present | fault_user | (access.write ? fault_write : 0U);
     return walk;

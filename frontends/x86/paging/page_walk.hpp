@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "frontends/x86/paging/kernel_placement.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 
 #include <algorithm>
@@ -36,13 +37,6 @@ inline bool is_fixed(const PageWalk& walk) {
 // An entry that is present faults whatever is asked of it.
 bool has_reserved_bits(unsigned level, std::uint64_t entry);
 
-// What is mapped, for the kernel alone, whatever the guest's tables say: its own image, where it could not be
-// where they have it.
-struct FixedMapping {
-    std::uint64_t address;
-    std::uint64_t bytes;
-    std::uint64_t physical;
-};
 void fix_mapping(const FixedMapping& mapping);
 
 // Addresses that no root maps but one, the kernel's own: what it loads beside its image, where user mode's

@@ -16,7 +16,7 @@ namespace previrt {
 
 namespace {
 
-constexpr unsigned breakpoint_count = 4;
+constexpr unsigned breakpoint_count = WatchedStep::breakpoints;
 constexpr std::uint64_t upper_half = std::uint64_t{1} << 63U;
 
 enum class Condition : std::uint8_t { execution, write, port, access };
@@ -28,19 +28,7 @@ struct Breakpoint {
     std::uint64_t bytes;
 };
 
-// Before the step.
-struct Step {
-    bool under_way;
-    bool is_guests; // TF is set by the guest too
-    Registers registers;
-    std::uint8_t code[longest_instruction];
-    std::size_t code_bytes;
-    std::uint64_t watched[breakpoint_count];
-    std::size_t watched_bytes[breakpoint_count]; // that could be read
-};
-
-bool any_is_enabled;
-Step step;
+[[gnu::section(".bss.cache")]] bool any_is_enabled;
 
 Breakpoint breakpoint_of(unsigned number) {
     constexpr std::uint64_t sizes[] = {1, 2, 8, 4};
@@ -72,7 +60,8 @@ bool overlap(const Breakpoint& breakpoint, const MemoryAccess& access) {
 bool has_changed(unsigned number, const Breakpoint& breakpoint) {
     std::uint64_t value = 0;
     const std::size_t bytes = read_watched(breakpoint, value);
-    return bytes == breakpoint.bytes && step.watched_bytes[number] == bytes && value != step.watched[number];
+    return bytes == breakpoint.bytes && vcpu.step.watched_bytes[number] == bytes &&
+           value != vcpu.step.watched[number];
 }
 
 unsigned breakpoints_hit() {
@@ -80,9 +69,9 @@ unsigned breakpoints_hit() {
     const bool is_long =
         read_descriptor(static_cast<std::uint16_t>(vcpu.cs), code_segment) == Lookup::found &&
         code_segment.is_long_code();
-    const MemoryAccesses accesses =
-        is_long ? memory_accesses({step.code, step.code_bytes}, step.registers, vcpu.registers.rip)
-                : MemoryAccesses{};
+    const MemoryAccesses accesses = is_long ? memory_accesses({vcpu.step.code, vcpu.step.code_bytes},
+                                                              vcpu.step.registers, vcpu.registers.rip)
+                                            : MemoryAccesses{};
     unsigned hit = 0;
     for (unsigned number = 0; number < breakpoint_count; ++number) {
         const Breakpoint breakpoint = breakpoint_of(number);
@@ -103,8 +92,9 @@ unsigned breakpoints_hit() {
 void correct_pushed_flags() {
     constexpr std::uint8_t pushf = 0x9c;
     constexpr std::uint8_t operand_size = 0x66;
-    const bool is_plain = step.code_bytes > 0 && step.code[0] == pushf;
-    const bool is_short = step.code_bytes > 1 && step.code[0] == operand_size && step.code[1] == pushf;
+    const bool is_plain = vcpu.step.code_bytes > 0 && vcpu.step.code[0] == pushf;
+    const bool is_short =
+        vcpu.step.code_bytes > 1 && vcpu.step.code[0] == operand_size && vcpu.step.code[1] == pushf;
     std::uint16_t flags = 0;
     const std::uint64_t stack = vcpu.registers.general[rsp];
     if ((is_plain || is_short) && read_guest(stack, &flags, sizeof(flags), Privilege::user)) {
@@ -116,7 +106,7 @@ void correct_pushed_flags() {
 } // namespace
 
 void note_breakpoints() {
-    static bool was_said;
+    [[gnu::section(".bss.cache")]] static bool was_said;
     any_is_enabled = false;
     if (backend::compares_debug_registers()) {
         return;
@@ -163,33 +153,35 @@ void prepare_step() {
     if (!any_is_enabled || vcpu.stepping) {
         return;
     }
-    step.under_way = true;
-    step.is_guests = (vcpu.registers.rflags & flag_trap) != 0;
-    step.registers = vcpu.registers;
-    step.code_bytes = peek_guest(vcpu.registers.rip, step.code, sizeof(step.code), Privilege::user);
+    vcpu.step.under_way = true;
+    vcpu.step.is_guests = (vcpu.registers.rflags & flag_trap) != 0;
+    vcpu.step.registers = vcpu.registers;
+    vcpu.step.code_bytes =
+        peek_guest(vcpu.registers.rip, vcpu.step.code, sizeof(vcpu.step.code), Privilege::user);
     for (unsigned number = 0; number < breakpoint_count; ++number) {
         const Breakpoint breakpoint = breakpoint_of(number);
-        step.watched_bytes[number] = is_data(breakpoint) ? read_watched(breakpoint, step.watched[number]) : 0;
+        vcpu.step.watched_bytes[number] =
+            is_data(breakpoint) ? read_watched(breakpoint, vcpu.step.watched[number]) : 0;
     }
     vcpu.registers.rflags |= flag_trap;
 }
 
 void end_step() {
-    if (step.under_way && !step.is_guests) {
+    if (vcpu.step.under_way && !vcpu.step.is_guests) {
         vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
     }
-    step.under_way = false;
+    vcpu.step.under_way = false;
 }
 
 bool finish_watched_step() {
-    if (!step.under_way) {
+    if (!vcpu.step.under_way) {
         return false;
     }
     const unsigned hit = breakpoints_hit();
-    if (!step.is_guests) {
+    if (!vcpu.step.is_guests) {
         correct_pushed_flags();
     }
-    const bool is_guests = step.is_guests;
+    const bool is_guests = vcpu.step.is_guests;
     end_step();
     vcpu.debug[6] |= hit | (is_guests ? debug_single_step : 0);
     if (hit != 0 || is_guests) {

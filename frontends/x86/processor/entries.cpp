@@ -35,7 +35,7 @@ namespace {
 constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
 // Where an interrupt is delivered, if one is.
-std::uint64_t* delivery_point = &counters.delivered_at_site;
+[[gnu::section(".data.cache")]] std::uint64_t* delivery_point = &counters.delivered_at_site;
 
 bool accesses_device(SiteKind kind) {
     return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::mmio_read ||
@@ -76,9 +76,9 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
 // A hidden fault after which the same instruction faults there again: the shadow does not help it.
 void stop_if_endless(std::uint64_t address) {
     constexpr unsigned most_repeated = 10000;
-    static std::uint64_t last_address;
-    static std::uint64_t last_rip;
-    static unsigned repeated;
+    [[gnu::section(".bss.cache")]] static std::uint64_t last_address;
+    [[gnu::section(".bss.cache")]] static std::uint64_t last_rip;
+    [[gnu::section(".bss.cache")]] static unsigned repeated;
     repeated = address == last_address && vcpu.registers.rip == last_rip ? repeated + 1 : 0;
     last_address = address;
     last_rip = vcpu.registers.rip;

@@ -14,14 +14,6 @@ namespace previrt {
 
 namespace {
 
-struct Exception {
-    bool raised;
-    std::uint8_t vector;
-    std::uint32_t error_code;
-};
-
-Exception pending;
-
 enum class Source : std::uint8_t { exception, external, software };
 
 // The manual's table of double faults: what a fault means that came while another was being delivered.
@@ -143,7 +135,7 @@ bool deliver(std::uint8_t vector, bool with_error_code, std::uint32_t error_code
 } // namespace
 
 void raise_exception(std::uint8_t vector, std::uint32_t error_code) {
-    pending = {.raised = true, .vector = vector, .error_code = error_code};
+    vcpu.pending = {.raised = true, .vector = vector, .error_code = error_code};
 }
 
 void raise_page_fault(std::uint64_t address, std::uint32_t error_code) {
@@ -157,22 +149,22 @@ void raise_single_step() {
 }
 
 bool exception_is_raised() {
-    return pending.raised;
+    return vcpu.pending.raised;
 }
 
 void deliver_raised() {
-    while (pending.raised) {
-        const Exception now = pending;
-        pending = {};
+    while (vcpu.pending.raised) {
+        const PendingException now = vcpu.pending;
+        vcpu.pending = {};
         if (deliver(now.vector, has_error_code(now.vector), now.error_code, Source::exception)) {
             return;
         }
         if (now.vector == double_fault) {
             stop_guest("a triple fault: the machine would reset; the third exception is vector",
-                       pending.vector);
+                       vcpu.pending.vector);
         }
-        if (makes_double_fault(now.vector, pending.vector)) {
-            pending = {.raised = true, .vector = double_fault, .error_code = 0};
+        if (makes_double_fault(now.vector, vcpu.pending.vector)) {
+            vcpu.pending = {.raised = true, .vector = double_fault, .error_code = 0};
         }
     }
 }

@@ -18,11 +18,11 @@
 
 namespace previrt {
 
-bool some_state_is_lost = false;
+[[gnu::section(".bss.cache")]] bool some_state_is_lost = false;
 
 namespace {
 
-bool is_native = false;
+[[gnu::section(".bss.cache")]] bool is_native = false;
 
 // XSAVEOPT stands where a guest has copied it over XSAVE, and may be executed as that: it stores what XSAVE
 // does, or less.

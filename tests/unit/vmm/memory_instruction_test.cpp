@@ -257,10 +257,10 @@ TEST_F(MemoryInstructions, WhatNobodyAnswersFloatsUnlessItEndsTheGuest) {
     run({0x8b, 0x03});
     EXPECT_EQ(general_[rax], 0xffffffffU);
     EXPECT_EQ(counters.floating_memory, before + 2);
-    floating_ends_guest = true;
+    machine_state.floating_ends_guest = true;
     EXPECT_EQ(stop_of([] { run({0x8b, 0x03}); }), unclaimed);
     EXPECT_EQ(stop_of([] { run({0x89, 0x03}); }), unclaimed);
-    floating_ends_guest = false;
+    machine_state.floating_ends_guest = false;
 }
 
 TEST_F(MemoryInstructions, AnnotatedAccesses) {

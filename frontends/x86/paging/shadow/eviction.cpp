@@ -14,7 +14,7 @@ namespace {
 struct Clock {
     TableNumber next;
 };
-Clock hand;
+[[gnu::section(".bss.cache")]] Clock hand;
 
 enum class Part : std::uint8_t {
     user_mode, // tables that hold nothing of the kernel

@@ -11,18 +11,18 @@
 
 namespace previrt::shadow {
 
-Table* tables;
-Frame* frames;
-std::uint64_t frame_count;
-TableNumber current_root = no_table;
-bool kernel_pages_are_lazy;
-std::uint64_t removals;
-std::uint32_t complete_invalidations = 1;
+[[gnu::section(".bss.cache")]] Table* tables;
+[[gnu::section(".bss.cache")]] Frame* frames;
+[[gnu::section(".bss.cache")]] std::uint64_t frame_count;
+[[gnu::section(".data.cache")]] TableNumber current_root = no_table;
+[[gnu::section(".bss.cache")]] bool kernel_pages_are_lazy;
+[[gnu::section(".bss.cache")]] std::uint64_t removals;
+[[gnu::section(".data.cache")]] std::uint32_t complete_invalidations = 1;
 
 namespace {
 
-TableNumber free_list;
-std::uint32_t free_count;
+[[gnu::section(".bss.cache")]] TableNumber free_list;
+[[gnu::section(".bss.cache")]] std::uint32_t free_count;
 
 // The hypervisor may look at each store to what was a page table until now, and most entries are 0.
 void clear(std::uint64_t* entries) {
@@ -34,8 +34,8 @@ void clear(std::uint64_t* entries) {
 }
 
 constexpr unsigned most_buried = 128;
-TableNumber buried[most_buried];
-unsigned buried_count;
+[[gnu::section(".bss.cache")]] TableNumber buried[most_buried];
+[[gnu::section(".bss.cache")]] unsigned buried_count;
 
 } // namespace
 

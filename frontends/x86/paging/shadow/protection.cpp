@@ -12,8 +12,8 @@ namespace previrt::shadow {
 namespace {
 
 constexpr unsigned most_unsynchronized = 64;
-std::uint64_t unsynchronized[most_unsynchronized];
-unsigned unsynchronized_count;
+[[gnu::section(".bss.cache")]] std::uint64_t unsynchronized[most_unsynchronized];
+[[gnu::section(".bss.cache")]] unsigned unsynchronized_count;
 
 bool is_writable(std::uint64_t entry) {
     constexpr std::uint64_t both = page_present | page_writable;

@@ -11,7 +11,7 @@ using namespace shadow;
 
 namespace {
 
-ReplacementEvents replacements;
+[[gnu::section(".bss.cache")]] ReplacementEvents replacements;
 
 } // namespace
 

@@ -213,9 +213,9 @@ void shadow_rebuild() {
 }
 
 void shadow_prepare_stack(std::uint64_t stack) {
-    static std::uint64_t last_page = ~std::uint64_t{0};
-    static std::uint64_t last_removals;
-    static TableNumber last_root = no_table;
+    [[gnu::section(".data.cache")]] static std::uint64_t last_page = ~std::uint64_t{0};
+    [[gnu::section(".bss.cache")]] static std::uint64_t last_removals;
+    [[gnu::section(".data.cache")]] static TableNumber last_root = no_table;
     if (!kernel_pages_are_lazy) {
         return;
     }
