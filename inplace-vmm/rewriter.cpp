@@ -325,6 +325,12 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
         } else {
             way = emit_fault(emit, site, placement, backend::KernelFaults::by_guest_stack);
         }
+    } else if (treatment.way == Way::trap) {
+        if (is_copied) {
+            way = emit_fault(emit, site, placement, backend::KernelFaults::by_own_stack);
+        } else {
+            emit.byte(trap_instruction);
+        }
     }
     if (!way) {
         return false;

@@ -128,6 +128,23 @@ TEST_F(Rewriter, CallsOfEveryKindAndLength) {
     }
 }
 
+TEST_F(Rewriter, TrapsOfEveryKindAndLength) {
+    for (const SiteKindInfo& info : site_kinds) {
+        fake::treatments[static_cast<std::uint8_t>(info.kind)] = {.way = Way::trap};
+        for (std::size_t length = 1; length <= longest_site; ++length) {
+            SCOPED_TRACE(std::string(info.name) + ", length " + std::to_string(length));
+            const auto found = decode(rewrite(site_of(info.kind, length), Placement::fixed));
+            ASSERT_TRUE(found);
+            EXPECT_EQ(found->name, "HLT");
+            EXPECT_FALSE(is_refused);
+            const auto copied = decode(rewrite(site_of(info.kind, length), Placement::copied));
+            if (copied) { // nothing: it faults as it is, or it is refused
+                EXPECT_TRUE(copied->name.starts_with("UD1")) << copied->name;
+            }
+        }
+    }
+}
+
 TEST_F(Rewriter, ATrapMarkStandsOnlyForAnInstructionWithoutOperands) {
     fake::treatments[static_cast<std::uint8_t>(SiteKind::in)] = {.way = Way::call,
                                                                  .target = fake::general_entry};
