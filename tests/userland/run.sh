@@ -13,7 +13,7 @@ fi
 [ "$place" = host ] || require_kernels "$kernel"
 
 field() { # FIELD CLASS: as the class's head says
-    sed -n "s/^[#/]* $1: //p" "$here/classes/$2" | head -n 1
+    sed -n -e '/^[#/]/!q' -e "s/^[#/]* $1: //p" "$here/classes/$2"
 }
 classes=("$@")
 if [ $# -eq 0 ]; then
