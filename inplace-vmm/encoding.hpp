@@ -8,7 +8,7 @@
 
 namespace previrt {
 
-// Whether these bytes, all of them, are an instruction so encoded, with a rep prefix or without.
+// Whether all these bytes are one instruction of this encoding, with or without a rep prefix.
 bool encoding_matches(const Encoding& encoding, bool repeats, std::span<const std::uint8_t> instruction);
 
 bool has_lock_prefix(std::span<const std::uint8_t> instruction);

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// What the VMM did last, for the dump of a stop.
+// The VMM's last actions, for the dump when a guest stops.
 enum class Event : std::uint8_t {
     none,
     site,         // address, kind

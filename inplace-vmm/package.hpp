@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// What `previrt pack` hands to an in-place VMM beside its image: one file that begins with this header. The
-// VMM checks it like any other input.
+// The file that `previrt pack` hands to an in-place VMM beside the VMM's image. It begins with PackageHeader.
+// The VMM checks it like any other input.
 struct PackagePart {
     std::uint64_t offset; // from the start of the package; a multiple of package_alignment
     std::uint64_t bytes;  // 0: the part is absent
@@ -16,12 +16,12 @@ constexpr char package_magic[8] = {'p', 'r', 'e', 'v', 'i', 'r', 't', '\0'};
 constexpr std::uint32_t package_version = 1;
 constexpr std::uint64_t package_alignment = 4096;
 
-// Bytes that a VMM may put in front of the command line: how fast the time-stamp counter is.
+// Room for the words that a VMM may put in front of the command line: the rate of the time-stamp counter.
 constexpr std::uint64_t package_clock_words = 48;
 
 enum PackageFlags : std::uint32_t {
     package_print_counters = 1, // print the VMM's counters when the guest ends
-    package_strict = 2,         // an access that nobody answers ends the guest
+    package_strict = 2,         // an access that no device answers ends the guest
 };
 
 struct PackageHeader {
@@ -29,7 +29,7 @@ struct PackageHeader {
     std::uint32_t version;
     std::uint32_t flags;
     std::uint64_t bytes;        // of the whole package
-    std::uint64_t guest_memory; // RAM the guest is to have
+    std::uint64_t guest_memory; // the guest's RAM
     PackagePart kernel;         // the ELF image, as linked
     PackagePart setup_header;   // of a bzImage: its bytes from 0x1f1 to the end of the header
     PackagePart initrd;
@@ -44,10 +44,10 @@ constexpr const char* end_powered_off = "powered off";
 constexpr const char* end_rebooted = "rebooted";
 constexpr const char* end_stopped = "stopped"; // ", " and the reason follow
 
-// What a user should know, one line, and the guest goes on.
+// Begins one line for the user; the guest goes on.
 constexpr const char* note_line_prefix = "previrt-vmm: note: ";
 
-// With package_print_counters, one line of JSON before it.
+// Begins one line of JSON before the end, with package_print_counters.
 constexpr const char* counters_line_prefix = "previrt-vmm: counters: ";
 
 } // namespace previrt

@@ -3,14 +3,14 @@
 
 namespace previrt {
 
-// Reads a guest's console for what Linux says when it panics.
+// Searches a guest's console output for Linux's panic message.
 class PanicWatch {
 public:
-    // True at the end of the first line that says so.
+    // True at the end of the first line that has it.
     bool read(char character);
 
 private:
-    unsigned matched_ = 0; // characters of the text
+    unsigned matched_ = 0; // characters of the message
     bool told_ = false;
 };
 

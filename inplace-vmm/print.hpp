@@ -11,7 +11,7 @@ struct Hex {
     unsigned digits = 0; // at least
 };
 
-// Text for the console, collected and handed over in one piece.
+// Collects text for the console and hands it over in one piece.
 class Print {
 public:
     Print() = default;

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// Instructions of the real processor that level 3 may execute. NOLINTBEGIN(misc-const-correctness): asm
-// writes.
+// Instructions of the real processor. Level 3 may execute all but rdmsr. NOLINTBEGIN(misc-const-correctness):
+// asm writes.
 namespace previrt::processor {
 
 inline std::uint64_t read_time_stamp() {
@@ -21,7 +21,7 @@ inline std::uint64_t read_msr(std::uint32_t number) {
     return (std::uint64_t{high} << 32U) | low;
 }
 
-// Where CR4.OSXSAVE is set.
+// CR4.OSXSAVE must be set.
 inline std::uint64_t read_xcr0() {
     std::uint32_t low = 0;
     std::uint32_t high = 0;
@@ -41,7 +41,7 @@ inline std::uint64_t read_gs_base() {
     return base;
 }
 
-// The upper 64 bits of a product's lower 96.
+// Bits 32 to 95 of the product.
 inline std::uint64_t multiply_and_shift_32(std::uint64_t left, std::uint64_t right) {
     std::uint64_t low = 0;
     std::uint64_t high = 0;

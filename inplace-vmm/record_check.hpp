@@ -16,7 +16,7 @@ struct Site {
     SiteRecord record;
 };
 
-// Executable bytes and where they are loaded.
+// Executable bytes and the address at which they are loaded.
 struct Text {
     std::uint64_t address;
     std::span<const std::uint8_t> bytes;
@@ -44,10 +44,11 @@ struct RecordCheck {
     std::size_t index; // of the record at fault
 };
 
-// A table is trusted as a whole or not at all: the first fault ends the check. `text` is sorted by address.
+// A table is trusted as a whole or not at all: the first fault ends the check. `text` must be sorted by
+// address.
 RecordCheck check_records(std::span<const Site> sites, std::span<const Text> text);
 
-// The sensitive instruction that code begins with, for one that trapped without a record.
+// The sensitive instruction at the start of code that trapped without a record.
 struct Recognized {
     const SiteKindInfo* kind; // nullptr: none
     std::size_t length;
@@ -57,7 +58,7 @@ Recognized recognize_instruction(std::span<const std::uint8_t> code);
 // The number that the instruction of a layout constant loads: its last eight bytes.
 std::uint64_t layout_number(std::span<const std::uint8_t> instruction);
 
-// The bytes of one site, from its first padding byte on.
+// Checks the bytes of one site, from its first padding byte on.
 RecordFault check_site_bytes(const SiteRecord& record, std::span<const std::uint8_t> bytes);
 
 } // namespace previrt

@@ -8,30 +8,30 @@
 
 namespace previrt {
 
-constexpr std::size_t longest_site = 30; // that a record can describe
+constexpr std::size_t longest_site = 30; // the longest that a record can describe
 
-// A site as the VMM keeps it: the guest may change its own copy of the record and of the code.
+// The VMM's own copy of a site: the guest may change the record and the code in its memory.
 struct KnownSite {
     std::uint64_t address;
     SiteRecord record;
-    std::uint8_t bytes[16]; // before it was rewritten
+    std::uint8_t bytes[16]; // the original ones
 
     [[nodiscard]] SiteKind kind() const { return static_cast<SiteKind>(record.kind); }
-    // The instruction without its padding, and how far it is behind the site's address.
+    // The instruction without its padding, and the number of padding bytes in front of it.
     [[nodiscard]] std::span<const std::uint8_t> instruction() const;
     [[nodiscard]] unsigned padding_in_front() const;
     [[nodiscard]] std::uint64_t end() const { return address + record.site_length(); }
 };
 static_assert(sizeof(KnownSite) == 32);
 
-// Sorted by address. It begins empty, with room for `count` sites, and grows while the back-end has memory.
-// False: it has none for that many.
+// The list is sorted by address. It begins empty, with room for `count` sites, and grows while the back-end
+// has memory. False: the back-end lacks memory for that many.
 bool start_site_list(std::size_t count);
 std::span<const KnownSite> known_sites();
-// False: there is no memory for another. Pointers to sites are of no use afterwards.
+// False: there is no memory for another site. Invalidates pointers to sites.
 bool add_site(const KnownSite& site);
 const KnownSite* find_site(std::uint64_t address);
-// Of [begin, end): whether a site has any of its bytes; and those that have are no longer known.
+// Whether a site has any byte in [begin, end).
 bool has_sites(std::uint64_t begin, std::uint64_t end);
 void forget_sites(std::uint64_t begin, std::uint64_t end);
 

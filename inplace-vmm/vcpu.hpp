@@ -7,11 +7,11 @@
 
 namespace previrt {
 
-// In the order of their numbers in ModRM.
+// In the order of the registers' numbers in ModRM.
 struct Registers {
     std::uint64_t general[16]; // rax rcx rdx rbx rsp rbp rsi rdi r8..r15
     std::uint64_t rip;
-    std::uint64_t rflags; // arithmetic and debug flags; the others stand in the Vcpu
+    std::uint64_t rflags; // arithmetic and debug flags; the Vcpu has the others
 };
 
 enum : std::uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
@@ -34,11 +34,11 @@ enum RFlags : std::uint64_t {
 
 constexpr std::uint64_t debug_single_step = 1U << 14U; // DR6.BS
 
-// What the guest may set by popf and iret and what the processor takes as it is.
+// Flags that the guest may set by popf and iret, and that the real RFLAGS holds for it.
 constexpr std::uint64_t arithmetic_flags = 0x08d5 | flag_direction;
 constexpr std::uint64_t native_flags = arithmetic_flags | flag_trap | flag_resume | flag_identification;
-// In user mode these are the processor's too: any popf may set them. A kernel's AC must not be, where its
-// level is 3 to the processor: it would check.
+// In user mode the real RFLAGS holds these too, since any popf may set them. The real RFLAGS must not hold a
+// kernel's AC if the kernel runs at level 3: the processor would check alignment.
 constexpr std::uint64_t native_user_flags = flag_nested_task | flag_alignment;
 
 struct DescriptorTable {
@@ -46,7 +46,7 @@ struct DescriptorTable {
     std::uint16_t limit;
 };
 
-// LDTR and TR: a selector and what was loaded from its descriptor.
+// LDTR and TR: a selector and the loaded fields of its descriptor.
 struct SystemSegment {
     std::uint16_t selector;
     std::uint64_t base;
@@ -80,7 +80,7 @@ struct WatchedStep {
 struct Vcpu {
     Registers registers;
 
-    // As rewritten code reads them: 8 bytes each.
+    // 8 bytes each, because rewritten code reads them.
     std::uint64_t cr0;
     std::uint64_t cr2;
     std::uint64_t cr3;
@@ -91,18 +91,18 @@ struct Vcpu {
     std::uint64_t ss;
 
     std::uint8_t cpl;
-    bool interrupt_flag;   // valid while the VMM runs; the back-end's cell holds it while the guest runs
+    bool interrupt_flag;   // valid while the VMM runs; while the guest runs, the back-end's cell holds it
     bool interrupt_shadow; // events wait for the end of the next instruction
-    bool events_held;      // the cell says disabled though the flag is set: until the next entry
-    bool stepping;         // one instruction, to its interrupt shadow's end; the guest has not set TF
-    bool step_after_site;  // the guest's TF is set: #DB behind what the VMM does for it
+    bool events_held;      // the cell says disabled although the flag is set, until the next entry
+    bool stepping;         // one instruction, to the end of its interrupt shadow; the guest has not set TF
+    bool step_after_site;  // the guest's TF is set: #DB follows the emulated instruction
     bool descriptors_may_differ; // the guest may have written to its GDT
-    std::uint8_t gs_exchanged;   // 0xff: the active GS base is the one the back-end keeps for user mode
+    std::uint8_t gs_exchanged;   // 0xff: the active GS base is the one that the back-end keeps for user mode
     std::uint64_t system_flags;  // IOPL, NT, AC
-    std::uint64_t instruction;   // the one the VMM acts for: where its faults are reported
+    std::uint64_t instruction;   // the emulated one: its faults are reported at this address
 
-    // By segment register, while the real one holds null: a kernel's segment, which must not exist for user
-    // mode, or a null selector with its RPL.
+    // By segment register. While the real register holds null, this is the guest's selector: a segment of the
+    // kernel, which user mode must not have, or a null selector with its RPL.
     std::uint16_t kernel_selector[6];
 
     DescriptorTable gdt;

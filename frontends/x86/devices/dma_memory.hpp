@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// The guest's memory as a card reaches it that masters the bus.
+// The guest's memory, for a card that masters the bus.
 extern const GuestMemory card_memory;
 
 } // namespace previrt

@@ -8,17 +8,17 @@ namespace previrt {
 // The devices around the virtual processor.
 inline constexpr Pc& pc = machine_state.pc;
 
-// Takes what has come from outside since: input, time. Sets the timer for what comes next by itself.
+// Takes console input and the passing of time to the devices. Sets the timer for the next event of a device.
 void take_events();
-// The vector of the interrupt that is requested: it is in service now.
+// The vector of the requested interrupt, which is in service from now on.
 std::uint8_t acknowledge_interrupt();
-// A device was read, by which time has passed for all of them.
+// A device was read, which brought all devices up to the present time.
 void device_was_read();
-// The same where one that only passes on the requests of others was written.
+// An interrupt controller was written, which only passes on the requests of other devices.
 void interrupt_controller_was_written();
-// Or the network card: nothing else has changed.
+// The network card was written; no other device has changed.
 void network_card_was_written(std::uint64_t now);
-// What the UART has sent goes to the console.
+// Writes the output of the UART to the console.
 void flush_console();
 
 } // namespace previrt

@@ -6,12 +6,12 @@
 
 namespace previrt {
 
-// Puts a card into the PC, where there is a network.
+// Puts a card into the PC if the guest has a network.
 void insert_network_card();
-// What the card and the back-end have for each other. All there is at once: one interrupt, and one call of
-// the other side at most.
+// Moves all waiting packets between card and back-end, with at most one interrupt and one doorbell to the
+// peer.
 void move_packets(std::uint64_t now);
-// When to do that again without more coming.
+// The time to call move_packets again, even if nothing else happens.
 std::optional<std::uint64_t> packets_due();
 
 } // namespace previrt

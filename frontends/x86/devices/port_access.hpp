@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// Of 1, 2 or 4 bytes. What a device does with a port that is not modelled stops the guest.
+// Accesses of 1, 2 or 4 bytes. One that the device does not model stops the guest.
 std::uint32_t read_port(std::uint16_t port, unsigned width);
 void write_port(std::uint16_t port, unsigned width, std::uint32_t value);
 
@@ -13,7 +13,7 @@ constexpr std::uint64_t width_mask(unsigned width) {
     return (std::uint64_t{1} << (8 * width)) - 1;
 }
 
-// RAX behind IN. A 32-bit write to EAX clears the upper half.
+// RAX after IN. A 32-bit write to EAX clears the upper half.
 constexpr std::uint64_t accumulator_after_in(std::uint64_t accumulator, std::uint32_t value, unsigned width) {
     return width == 4 ? value : (accumulator & ~width_mask(width)) | (value & width_mask(width));
 }

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// in, out, ins, outs. Each takes effect or raises an exception; a repeated one does one element, and leaves
-// RIP where it is while more are to come.
+// in, out, ins, outs. Takes effect or raises an exception. A repeated instruction does one element, and
+// leaves RIP unchanged while more remain.
 void execute_port(const Instruction& instruction);
 
 } // namespace previrt

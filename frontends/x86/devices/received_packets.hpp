@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// All that the back-end has for the card, cut into frames, as far as the card has room; but that a processor
-// that has other work has a pause between as much as its ring holds.
+// Moves the back-end's packets into the card, cut into frames, as far as the card has room. A busy processor
+// gets a pause after each full receive ring.
 void receive_packets(std::uint64_t now);
 std::optional<std::uint64_t> pause_ends_at();
 void drop_received_packets();

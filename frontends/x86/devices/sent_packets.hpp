@@ -6,13 +6,14 @@
 
 namespace previrt {
 
-// What the card has for the back-end, as far as that has room. To who takes such, segments of a stream go as
-// one packet. It waits until more requests have come, until the time below, or until the processor rests.
+// Moves frames from the card to the back-end, as far as the back-end has room. Segments of a stream are
+// merged if the back-end accepts merged packets. Frames wait for more requests, until transmission_due(), or
+// until the processor rests.
 void send_packets(std::uint64_t now);
 std::optional<std::uint64_t> transmission_due();
-// The card has been asked once more for what it was asked for already. False: to be sent now.
+// The guest repeated its request to transmit. False: transmit now.
 bool transmission_waits();
-// What has been taken from the guest.
+// Sends the packet whose frames have left the card already.
 void flush_packets();
 
 } // namespace previrt

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// In the order of their numbers in opcodes.
+// In the order of the operations' numbers in opcodes.
 enum class Operation : std::uint8_t {
     add,
     bitwise_or,
@@ -24,8 +24,8 @@ struct Outcome {
 
 constexpr std::uint64_t outcome_flags = 0x8d5;
 
-// Of `width` bytes; what the operands have beyond that does not count. AF, which the manual leaves open after
-// bitwise operations, is clear then.
+// Operands have `width` bytes; bits beyond are ignored. AF, which the manual leaves undefined after bitwise
+// operations, is clear then.
 Outcome calculate(Operation operation, std::uint64_t left, std::uint64_t right, bool carry, unsigned width);
 
 } // namespace previrt

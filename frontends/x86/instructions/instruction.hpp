@@ -14,31 +14,31 @@ namespace previrt {
 
 constexpr std::size_t longest_instruction = 15;
 
-// A sensitive instruction, its kind known from a record or by its encoding.
+// A sensitive instruction. Its kind comes from a record or from its encoding.
 struct Instruction {
     SiteKind kind;
     std::uint64_t address; // of its first byte, prefixes included
-    std::uint64_t next;    // where execution goes on
+    std::uint64_t next;    // the address of the next instruction
     bool repeats;
     bool rex; // has that prefix
     bool has_operand;
     bool operand_is_memory;
-    unsigned width;          // of its operand or of the transfer, in bytes
+    unsigned width;          // of the operand or of the transfer, in bytes
     unsigned reg;            // ModRM.reg
-    unsigned rm;             // ModRM.rm, where it is a register
-    MemoryOperand memory;    // of ins and outs too, where operand_is_memory is false
-    std::uint64_t effective; // address of a memory operand, with the guest's registers as they are
+    unsigned rm;             // ModRM.rm, if it is a register
+    MemoryOperand memory;    // also of ins and outs, although operand_is_memory is false
+    std::uint64_t effective; // of a memory operand, with the guest's registers as they are now
     std::uint8_t opcode;     // its last byte
-    std::uint16_t immediate; // its last one or two bytes, whatever they are
+    std::uint16_t immediate; // its last one or two bytes, even if they are no immediate
     std::uint8_t annotation; // page-table level or device, from the record
 };
 
-// `bytes` are those of one site, padding in front included. Nothing: they are no instruction of that kind.
+// `bytes` are those of one site, with its padding in front. nullopt: they are no instruction of that kind.
 std::optional<Instruction> decode_instruction(SiteKind kind, std::uint64_t address,
                                               std::span<const std::uint8_t> bytes);
 
-// That of a site that runs at `address`, which goes on behind the site. The same until the next call; nullptr
-// as above.
+// Decodes a site that runs at `address`; `next` is behind the site. Valid until the next call. nullptr: the
+// bytes are no instruction of that kind.
 const Instruction* decode_site(const KnownSite& site, std::uint64_t address);
 
 } // namespace previrt

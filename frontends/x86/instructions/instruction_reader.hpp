@@ -19,7 +19,7 @@ struct Prefixes {
     bool rex_b;
 };
 
-// Where an operand in memory is, in terms of registers.
+// The address of an operand in memory, in terms of registers.
 struct MemoryOperand {
     static constexpr std::uint8_t no_register = 16;
 
@@ -27,8 +27,8 @@ struct MemoryOperand {
     std::uint8_t index = no_register;
     std::uint8_t index_shift = 0;
     std::uint8_t segment = 0;       // the prefix; 0: none
-    bool is_relative = false;       // to the instruction behind
-    bool has_32_bits = false;       // the address
+    bool is_relative = false;       // to the next instruction
+    bool has_32_bits = false;       // of address
     std::uint64_t displacement = 0; // sign-extended
 
     friend bool operator==(const MemoryOperand&, const MemoryOperand&) = default;
@@ -36,12 +36,12 @@ struct MemoryOperand {
 
 struct ModRmOperand {
     unsigned reg;
-    unsigned rm; // where it is a register
+    unsigned rm; // if it is a register
     bool is_memory;
     MemoryOperand memory;
 };
 
-// The parts of an instruction in 64-bit mode, one behind the other. Past the end there are zeros.
+// Reads the parts of an instruction in 64-bit mode in order. Past the end there are zeros.
 class InstructionReader {
 public:
     explicit InstructionReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -59,12 +59,12 @@ private:
     std::size_t next_ = 0;
 };
 
-// With the guest's registers as they are.
+// With the guest's registers as they are now.
 std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next);
 
-// A general register as an instruction names it: in 8 bits without REX, 4 to 7 are AH, CH, DH and BH.
+// A general register as an instruction names it: with 8 bits and no REX, 4 to 7 are AH, CH, DH and BH.
 std::uint64_t read_register(unsigned number, unsigned width, bool rex);
-// 32 bits clear the upper half.
+// A write of 32 bits clears the upper half.
 void write_register(unsigned number, std::uint64_t value, unsigned width, bool rex);
 
 } // namespace previrt

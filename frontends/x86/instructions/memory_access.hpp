@@ -8,7 +8,7 @@
 
 namespace previrt {
 
-// What one instruction reads and writes in memory.
+// One read or write of memory by an instruction.
 struct MemoryAccess {
     std::uint64_t address;
     std::uint64_t bytes;
@@ -25,8 +25,8 @@ struct MemoryAccesses {
     [[nodiscard]] std::span<const MemoryAccess> all() const&& = delete; // it would outlive what it points to
 };
 
-// Of an instruction of 64-bit code that has been executed: its bytes, the registers before it, and RIP behind
-// it. What is not known, such as EVEX, has no accesses.
+// Of an executed instruction of 64-bit code: its bytes, the registers before it, and the RIP behind it. An
+// unknown instruction, such as one with EVEX, has no accesses.
 MemoryAccesses memory_accesses(std::span<const std::uint8_t> code, const Registers& before,
                                std::uint64_t next);
 

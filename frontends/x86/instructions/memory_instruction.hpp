@@ -9,8 +9,8 @@
 
 namespace previrt {
 
-// What compilers and Linux make of an access to a device register without an annotation: mov, movzx, movsx,
-// xchg, test and arithmetic with memory, movs and stos.
+// The instructions that compilers and Linux emit for an access to a device register without annotation: mov,
+// movzx, movsx, xchg, test and arithmetic with memory, movs and stos.
 struct MemoryInstruction {
     enum class Action : std::uint8_t {
         load, // movzx and movsx too
@@ -25,7 +25,7 @@ struct MemoryInstruction {
     Action action;
     Operation operation;
     bool keeps_result; // cmp and test do not
-    bool extends_sign; // of what is loaded
+    bool extends_sign; // of the loaded value
     bool has_immediate;
     bool repeats;
     bool rex;
@@ -39,13 +39,13 @@ struct MemoryInstruction {
     [[nodiscard]] bool writes_memory() const;
 };
 
-// Of 64-bit code, with the guest's registers as they are. Nothing: it is no such instruction, or not all of
-// it.
+// Of 64-bit code, with the guest's registers as they are now. nullopt: another instruction, or an incomplete
+// one.
 std::optional<MemoryInstruction> decode_memory_instruction(std::uint64_t address,
                                                            std::span<const std::uint8_t> bytes);
 
-// Takes effect, and RIP is behind it; or raises an exception and changes nothing. A repeated one does one
-// element, and leaves RIP where it is while more are to come.
+// Takes effect and moves RIP behind the instruction, or raises an exception and changes nothing. A repeated
+// instruction does one element, and leaves RIP unchanged while more remain.
 void execute_memory_instruction(const MemoryInstruction& instruction);
 
 } // namespace previrt

@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// What an opcode does with its operand in memory.
+// The access of an opcode to its operand in memory.
 struct Use {
     unsigned bytes = 0;
     bool reads = false;
@@ -31,7 +31,7 @@ struct Opcode {
     std::uint8_t byte = 0;
     std::uint8_t prefix = 0; // 0x66, 0xf2, 0xf3, or none
     Prefixes prefixes{};
-    unsigned vector = 0; // bytes, where VEX tells; else 0
+    unsigned vector = 0; // bytes, from VEX; 0 without VEX
 
     [[nodiscard]] unsigned width() const { // of general registers
         if (prefixes.rex_w) {
@@ -42,7 +42,7 @@ struct Opcode {
     [[nodiscard]] unsigned width_or_byte() const { return (byte & 1U) != 0 ? width() : 1; }
     [[nodiscard]] unsigned double_word_or_quad() const { return prefixes.rex_w ? 8 : 4; }
     [[nodiscard]] unsigned full_vector() const { return vector != 0 ? vector : 16; }
-    // Of MMX where no prefix says otherwise.
+    // MMX, if no prefix says otherwise.
     [[nodiscard]] unsigned vector_or_mmx() const { return vector == 0 && prefix == 0 ? 8 : full_vector(); }
     [[nodiscard]] unsigned scalar_or_vector() const {
         if (prefix == 0xf3) {

@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// With what a kernel's first instruction finds the processor: 64-bit mode, and these guest-physical
-// addresses, mapped to themselves.
+// The processor's state at a kernel's first instruction: 64-bit mode, with these guest-physical addresses
+// mapped to themselves.
 struct BootState {
     std::uint64_t entry;
     std::uint64_t stack_top;
@@ -20,12 +20,12 @@ struct BootState {
     static constexpr std::uint16_t data_selector = 0x18;
 };
 
-// Puts the packed kernel into the guest's RAM with what a boot loader leaves beside it, and makes its sites
-// known. A bad package is refused with a message.
+// Puts the packed kernel and a boot loader's data into the guest's RAM, and lists the kernel's sites. A bad
+// package is refused with a message.
 BootState place_guest(std::span<const std::uint8_t> package);
 void rewrite_kernel();
 
-// Linux first runs at physical addresses: the address that code at `address` was linked for.
+// Linux first runs at physical addresses. The link address of the code at `address`.
 std::uint64_t guest_link_address(std::uint64_t address);
 std::uint64_t kernel_link_delta(); // link address - physical address
 struct KernelPlace {

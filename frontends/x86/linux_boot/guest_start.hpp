@@ -6,12 +6,12 @@
 
 namespace previrt {
 
-// Loads the packed kernel, rewritten, and sets the Vcpu to its first instruction. A bad package is refused
+// Loads and rewrites the packed kernel, and sets the Vcpu to its first instruction. A bad package is refused
 // with a message.
 void load_guest(std::span<const std::uint8_t> package);
 
-// Code that runs at its physical address reaches the VMM that much lower: is this fault's address there, and
-// was the VMM mapped to it?
+// Code at its physical address calls the VMM at an alias, lower by the kernel's offset. True: `address` is in
+// the alias, and the VMM is now mapped there.
 bool alias_is_wanted(std::uint64_t address);
 
 } // namespace previrt

@@ -21,7 +21,7 @@ struct KernelSection {
     std::span<const std::uint8_t> bytes;
 };
 
-// The kernel's ELF image. What does not lie inside the file stops the guest, with a message.
+// The kernel's ELF image. A part outside the file stops the guest with a message.
 class KernelElf {
 public:
     explicit KernelElf(std::span<const std::uint8_t> file);
@@ -31,11 +31,11 @@ public:
     [[nodiscard]] std::uint64_t physical_entry() const;
     [[nodiscard]] std::uint64_t physical_of(std::uint64_t address) const; // ~0: outside the segments
 
-    // Stops where there is none of that name.
+    // Stops the guest if there is no such section.
     [[nodiscard]] KernelSection section(std::string_view wanted) const;
-    // Where sites may lie: executable sections and .rodata, in order of address.
+    // The sections that may hold sites: executable ones and .rodata, sorted by address.
     [[nodiscard]] std::size_t code_sections(std::span<Text> text) const;
-    // Alternatives and templates: the guest copies this code.
+    // True for alternatives and templates, whose code the guest copies.
     [[nodiscard]] bool is_copied(std::uint64_t address) const;
 
 private:

@@ -9,16 +9,17 @@
 
 namespace previrt {
 
-// Through the guest's page tables, as the processor would for it. False when that faults: the exception is
-// then raised for the guest (exceptions.hpp) and nothing was written. What is no RAM is a device's.
+// Accesses through the guest's page tables, as the processor would make them. False: the access faults. Then
+// the exception is raised for the guest (exceptions.hpp) and nothing was written. An address outside RAM
+// belongs to a device.
 [[nodiscard]] bool read_guest(std::uint64_t address, void* to, std::size_t bytes,
                               Privilege privilege = Privilege::supervisor);
 [[nodiscard]] bool write_guest(std::uint64_t address, const void* from, std::size_t bytes,
                                Privilege privilege = Privilege::supervisor);
-// The accesses of a supervisor are cached, as in a TLB: what flushes that calls this.
+// Supervisor translations are cached, as in a TLB. Every flush calls this.
 void forget_translations();
 
-// Raises what write_guest would, and writes nothing.
+// Raises the exceptions of write_guest, and writes nothing.
 [[nodiscard]] bool may_write_guest(std::uint64_t address, std::size_t bytes, Privilege privilege);
 
 template <typename Value>

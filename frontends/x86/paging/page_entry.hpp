@@ -21,7 +21,7 @@ constexpr std::uint64_t large_page_bytes = 1U << 21U;
 constexpr unsigned entries_per_table = 512;
 constexpr unsigned root_level = 4;
 
-// What CPUID tells the guest (leaf 0x80000008).
+// The width that CPUID leaf 0x80000008 tells the guest.
 constexpr unsigned physical_address_bits = 40;
 constexpr std::uint64_t frame_mask = ((std::uint64_t{1} << physical_address_bits) - 1) & ~(page_bytes - 1);
 
@@ -29,7 +29,7 @@ constexpr std::uint64_t frame_of(std::uint64_t entry) {
     return (entry & frame_mask) >> page_shift;
 }
 
-// Of the real tables: the machine may have more memory than the guest is told of.
+// Of the real tables: the machine may have more memory than CPUID tells the guest.
 constexpr std::uint64_t machine_frame_in(std::uint64_t entry) {
     constexpr std::uint64_t widest = ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
     return (entry & widest) >> page_shift;

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// The annotated accesses to page tables: the store, and its shadow.
+// The annotated accesses to page tables: does the store, and updates the shadow.
 void execute_page_table_access(const Instruction& instruction);
 
 } // namespace previrt

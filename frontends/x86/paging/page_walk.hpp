@@ -19,14 +19,14 @@ struct Access {
     bool fetch = false;
 };
 
-// The way from CR3 to a page through the guest's own tables.
+// The walk from CR3 to a page through the guest's own tables.
 struct PageWalk {
     bool faults;
     std::uint32_t error_code;       // of the page fault
-    unsigned leaf_level;            // 1, or 2 for a large page; past the root for what is fixed
-    std::uint64_t entry[5];         // by level; valid from 4 down to where the walk ended
+    unsigned leaf_level;            // 1, or 2 for a large page; above the root for a fixed mapping
+    std::uint64_t entry[5];         // by level; valid from 4 down to the level at which the walk ended
     std::uint64_t entry_address[5]; // guest-physical
-    std::uint64_t physical;         // of the byte asked for
+    std::uint64_t physical;         // of the requested byte
     bool user;                      // the page is open to user mode
 };
 
@@ -34,29 +34,30 @@ inline bool is_fixed(const PageWalk& walk) {
     return walk.leaf_level > root_level;
 }
 
-// An entry that is present faults whatever is asked of it.
+// A present entry with such bits faults on every access.
 bool has_reserved_bits(unsigned level, std::uint64_t entry);
 
 void fix_mapping(const FixedMapping& mapping);
 
-// Addresses that no root maps but one, the kernel's own: what it loads beside its image, where user mode's
-// part of the address space is.
+// Reserves addresses that only one root maps, the kernel's own: the tables and data beside its image, which
+// lie in user mode's part of the address space.
 void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes);
 bool is_reserved_for_kernel(std::uint64_t address);
-// That root becomes known when one turns out to map such an address.
+// Called when a root turns out to map such an address.
 void set_kernel_root(std::uint64_t root);
-// An address that the kernel reserved while its root is not known; nullopt: there is none, or it is known.
+// An address that the kernel reserved, while its root is unknown; nullopt: nothing is reserved, or the root
+// is known.
 std::optional<std::uint64_t> unfound_kernel_address();
-std::uint64_t root_of(std::uint64_t address); // CR3, for all others
+std::uint64_t root_of(std::uint64_t address); // the kernel's root for a reserved address, CR3 for all others
 
 PageWalk walk_page(std::uint64_t address, Access access);
-// As if CR3 held another root.
+// As if CR3 held this root.
 PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access);
 
-// Sets the accessed bits along the way, and the dirty bit for a write, as the processor does.
+// Sets the accessed bits of the walk, and the dirty bit for a write, as the processor does.
 void mark_accessed(PageWalk& walk, bool write);
 
-// As much as is mapped: no fault is raised.
+// Reads as many bytes as are mapped, and raises no fault.
 std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege);
 
 inline std::size_t bytes_in_page(std::uint64_t address, std::size_t bytes) {

@@ -8,10 +8,10 @@
 
 namespace previrt {
 
-// The page that the local APIC takes, RAM or not.
+// The local APIC's page, which hides RAM.
 constexpr std::uint64_t local_apic_frame = LocalApic::place >> page_shift;
 
-// Guest-physical memory, nullptr unless all of it is RAM.
+// Guest-physical memory; nullptr unless all of it is RAM.
 std::uint8_t* physical_memory(std::uint64_t address, std::uint64_t bytes);
 
 } // namespace previrt

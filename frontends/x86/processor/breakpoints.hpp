@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The guest's breakpoints in user mode, where the real debug registers are not its own: while DR7 enables
-// one, user mode runs by single steps. Those that the kernel itself meets are not found.
+// The guest's breakpoints in user mode, for back-ends that do not give the guest the real debug registers.
+// While DR7 enables a breakpoint, user mode runs by single steps. Breakpoints in the kernel are not detected.
 namespace previrt {
 
-// DR7 was written.
+// The guest wrote DR7.
 void note_breakpoints();
 [[nodiscard]] bool breakpoints_are_enabled();
 
@@ -13,9 +13,9 @@ void note_breakpoints();
 bool stop_at_breakpoint();
 void prepare_step();
 
-// The guest has come back: its TF is its own again.
+// The guest has left user mode: TF is the guest's own again.
 void end_step();
-// It has come back by #DB. True: there is nothing to tell the guest.
+// The guest has left user mode by #DB. True: the guest gets no exception.
 bool finish_watched_step();
 
 } // namespace previrt

@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// The processor that the guest is told of.
+// The processor that the guest sees.
 backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
 
 std::uint64_t offered_cr4_bits();

@@ -9,7 +9,7 @@ namespace previrt {
 // A descriptor of the guest's GDT or LDT.
 struct Descriptor {
     std::uint64_t low;
-    std::uint64_t high; // of the 16-byte system descriptors
+    std::uint64_t high; // for 16-byte system descriptors
 
     [[nodiscard]] bool present() const { return ((low >> 47U) & 1U) != 0; }
     [[nodiscard]] unsigned privilege() const { return static_cast<unsigned>(low >> 45U) & 3U; }
@@ -41,7 +41,7 @@ enum class Lookup : std::uint8_t {
 
 Lookup read_descriptor(std::uint16_t selector, Descriptor& descriptor);
 
-// The code segment of a transfer to `selector`, at an unchanged or outer level. Empty: an exception is
+// The code segment of a transfer to `selector`, at an unchanged or outer level. nullopt: an exception is
 // raised.
 std::optional<Descriptor> read_code_segment(std::uint16_t selector, unsigned privilege);
 
@@ -52,19 +52,19 @@ bool load_local_table(std::uint16_t selector);
 bool load_task_register(std::uint16_t selector);
 void load_global_table(std::uint64_t base, std::uint16_t limit);
 
-// What the guest wrote to its GDT or LDT since. True: something had changed.
+// Rereads a table after the guest may have written to it. True: it had changed.
 bool follow_global_table();
 bool follow_local_table();
 
-// lar, lsl, verr, verw: nothing where ZF would be clear.
+// lar, lsl, verr, verw: nullopt or false if ZF would be clear.
 std::optional<std::uint32_t> access_rights(std::uint16_t selector);
 std::optional<std::uint32_t> segment_limit(std::uint16_t selector);
 bool may_read_segment(std::uint16_t selector);
 bool may_write_segment(std::uint16_t selector);
 
-// What the guest finds in a segment register.
+// The guest's value of a segment register.
 std::uint16_t guest_selector(unsigned segment);
-// Segment registers that user mode must not inherit become null.
+// Nulls segment registers that user mode must not inherit.
 void drop_kernel_segments();
 
 } // namespace previrt

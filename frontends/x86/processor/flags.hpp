@@ -17,7 +17,7 @@ inline unsigned io_privilege() {
     return static_cast<unsigned>(vcpu.system_flags >> 12U) & 3U;
 }
 
-// On the way from user mode: the processor has had them.
+// After an entry from user mode, whose flags the real RFLAGS held.
 inline void take_user_flags() {
     vcpu.system_flags =
         (vcpu.system_flags & ~native_user_flags) | (vcpu.registers.rflags & native_user_flags);

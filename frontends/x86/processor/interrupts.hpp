@@ -3,7 +3,7 @@
 
 namespace previrt {
 
-// The guest may now be interrupted: is it?
+// An interrupt is requested, and the guest has interrupts enabled.
 [[nodiscard]] bool interrupt_is_due();
 void deliver_due_interrupt();
 // hlt: returns when an interrupt is due.

@@ -3,10 +3,10 @@
 
 namespace previrt {
 
-// To level 0 or 3. The GS bases go with it: user mode finds the active one active.
+// Changes to level 0 or 3, and switches the GS bases accordingly.
 void set_privilege(unsigned level);
 
-// swapgs, so that memory accesses through GS see it.
+// swapgs, with immediate effect on memory accesses through GS.
 void exchange_gs_bases();
 
 } // namespace previrt

@@ -7,7 +7,7 @@ namespace previrt {
 
 enum : std::uint8_t { segment_es, segment_cs, segment_ss, segment_ds, segment_fs, segment_gs };
 
-// The real register: it holds the guest's selector, but for CS and SS.
+// The real register. It holds the guest's selector, except CS and SS.
 inline std::uint16_t read_segment(unsigned segment) {
     std::uint16_t selector = 0; // NOLINT(misc-const-correctness): asm writes it
     switch (segment) {
@@ -29,7 +29,7 @@ inline std::uint16_t read_segment(unsigned segment) {
     return selector;
 }
 
-// Selectors that the real descriptor tables do not hold fault.
+// A selector that is not in the real descriptor tables faults.
 inline void write_segment(unsigned segment, std::uint16_t selector) {
     switch (segment) {
     case segment_es:

@@ -12,7 +12,7 @@ void return_from_system_call(unsigned width);
 void far_return(unsigned width, unsigned release);
 void far_jump(std::uint16_t selector, std::uint64_t offset);
 
-// What the processor does at `syscall` in user mode. `next` is the instruction behind it.
+// The processor's action at `syscall` in user mode. `next` is the instruction behind it.
 void enter_system_call(std::uint64_t next, bool compatibility_mode);
 
 } // namespace previrt

@@ -5,11 +5,11 @@
 
 namespace previrt {
 
-// Makes the sites of a kernel known that was loaded. Its records are checked as a whole against its file; bad
-// ones stop the guest.
+// Lists the sites of a loaded kernel. Checks its records as a whole against its file; bad ones stop the
+// guest.
 void list_kernel_sites(const KernelElf& elf);
 
-// Of those that are known, all in the kernel's memory as it is now.
+// Rewrites all listed sites in the kernel's memory.
 void rewrite_kernel_sites(const KernelElf& elf);
 
 } // namespace previrt

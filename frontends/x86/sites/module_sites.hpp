@@ -8,14 +8,14 @@ namespace previrt {
 constexpr std::uint64_t most_announced_bytes = std::uint64_t{1} << 20U;
 constexpr std::uint64_t announced_note_bytes = 28;
 
-// What a guest's kernel tells by the tag of the instruction.
+// The tag of the announcing instruction: the request of the guest's kernel.
 enum class AnnouncementTag : std::uint8_t {
-    table = 0,  // records; it takes no answer
-    module = 1, // records and note of a module; it takes an answer
-    forget = 2, // code that goes
+    table = 0,  // records; no answer
+    module = 1, // records and note of a module; has an answer
+    forget = 2, // code that goes away
 };
 
-// Why a module must not run: the guest's kernel gets the number. docs/records.md
+// Why a module must not run. The guest's kernel gets the number: docs/records.md.
 enum class Refusal : std::uint8_t {
     none = 0,
     not_prepared = 1,
@@ -24,7 +24,7 @@ enum class Refusal : std::uint8_t {
     no_room = 4,
 };
 
-// At a guest's virtual addresses; 0 bytes: there is none.
+// Virtual addresses of the guest; 0 bytes: absent.
 struct AnnouncedModule {
     std::uint64_t table;
     std::uint64_t table_bytes;
@@ -32,12 +32,12 @@ struct AnnouncedModule {
     std::uint64_t note_bytes;
 };
 
-// The note and the records are checked as a whole; then the module's code is rewritten in place. What is
-// refused stays as it is.
+// Checks note and records as a whole, then rewrites the module's code in place. A refused module stays
+// unchanged.
 Refusal take_announced_module(const AnnouncedModule& module);
-// The same without a note. What cannot be taken stops the guest.
+// The same without a note. A bad table stops the guest.
 void take_announced_sites(std::uint64_t table, std::uint64_t bytes);
-// No site begins there any more.
+// Forgets all sites in this range.
 void forget_announced_sites(std::uint64_t begin, std::uint64_t bytes);
 
 } // namespace previrt

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// Segment registers, and what looks at descriptors. False: the instruction is of another sort.
+// Segment registers, and instructions that read descriptors. False: it is another instruction.
 bool execute_segment_site(const Instruction& instruction);
 
 // lgdt, lidt, lldt, ltr: at level 0.

@@ -6,7 +6,7 @@
 
 namespace previrt {
 
-// What a site's instruction works on. False: an exception is raised.
+// The operands of a site. False: an exception is raised.
 
 inline std::uint64_t& general(unsigned number) {
     return vcpu.registers.general[number];
@@ -18,7 +18,7 @@ bool pop(std::uint64_t& value, unsigned width);
 
 // The 16-bit register or memory operand of lldt, ltr, lmsw, verr, mov to a segment register and kin.
 bool read_selector(const Instruction& instruction, std::uint16_t& selector);
-// sldt, str, smsw, mov from a segment register: memory gets 16 bits whatever the operand size is.
+// sldt, str, smsw, mov from a segment register: memory gets 16 bits whatever the operand size.
 void write_small(const Instruction& instruction, std::uint64_t value);
 
 } // namespace previrt

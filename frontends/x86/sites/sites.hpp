@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// Does what the instruction would have done. RIP is then where execution goes on, or an exception is raised
-// and RIP is at the instruction.
+// Emulates the instruction. Afterwards RIP is at the next instruction, or an exception is raised and RIP is
+// at this instruction.
 void execute_site(const Instruction& instruction);
 
 } // namespace previrt

@@ -3,25 +3,25 @@
 
 #include "frontends/x86/paging/shadow/pool.hpp"
 
-// What stands in a shadow table for an entry of the guest's.
+// Keeps an entry of a shadow table in step with the guest's entry.
 namespace previrt::shadow {
 
 std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t guest_frame);
 
-// What an entry is followed for.
+// Why an entry is followed.
 enum class Purpose : std::uint8_t {
-    in_advance, // nothing waits for it: with too few tables free it stays absent, until a hidden fault
-    access,     // it is on the way to an access, which cannot go on without it
+    in_advance, // nothing waits for it: if few tables are free it stays absent, until a hidden fault
+    access,     // an access waits for it
 };
 
-// Entry `index` of `table` follows `guest_entry`; tables below it, of that view, are made and dropped.
+// Entry `index` of `table` follows `guest_entry`. Makes and drops the tables below it, which have that view.
 void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, View view_below,
                   Purpose purpose = Purpose::in_advance);
 
-// A leaf as it should be now: its frame may have been protected, or released.
+// Writes a leaf anew: its frame may have been protected or released.
 void refresh_leaf(Leaf leaf);
 
-// An entry that named a table is gone.
+// An entry no longer names this table.
 void unlink_entry(std::uint64_t entry);
 
 } // namespace previrt::shadow

@@ -3,15 +3,15 @@
 
 #include "frontends/x86/paging/shadow/pool.hpp"
 
-// The pool is a cache of the guest's tables: what was dropped comes again by hidden faults.
+// The page-table pool is a cache of the guest's tables: hidden faults make dropped tables again.
 namespace previrt::shadow {
 
 void start_eviction();
 
-// Before anything that takes tables, while no number of one is held: whatever is not a root in use may be
-// dropped. Behind it, one access can always be served.
+// Called before any operation that takes tables, while no table number is held: it may drop every table but
+// the roots in use. Afterwards, one access can always be served.
 void make_room();
-// All tables but the roots in use.
+// Drops all tables but the roots in use.
 void drop_all_tables();
 
 } // namespace previrt::shadow

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-// The shadow tables and what is known of each guest frame: book-keeping that the files of the shadow share.
+// The page-table pool and the state of each guest frame: the book-keeping of all files of the shadow.
 namespace previrt::shadow {
 
 using backend::TableNumber;
@@ -16,77 +16,78 @@ using backend::TableNumber;
 constexpr TableNumber no_table = ~TableNumber{0};
 constexpr unsigned lower_half = entries_per_table / 2;
 
-// Who sees a table. Most of the lower half is open to user mode, so both views of a root share its tables,
-// and a supervisor's page there splits the slot.
+// The mode that uses a table. Most of the lower half is open to user mode, so both views of a root share its
+// tables there. A supervisor page in a slot splits the slot.
 enum class View : std::uint8_t {
     kernel, // every page
     user,   // pages open to user mode
 };
 
-// An entry of a table.
+// The position of an entry.
 struct EntryPlace {
     TableNumber table = no_table;
     std::uint32_t index = 0;
 
     bool operator==(const EntryPlace&) const = default;
 };
-using Leaf = EntryPlace; // of a level-1 table
+using Leaf = EntryPlace; // in a level-1 table
 
 struct Table {
-    std::uint64_t guest_frame; // of the guest table; of the first page, in a large page
+    std::uint64_t guest_frame; // of the guest table; for a large page, of its first page
     std::uint64_t large_entry; // the guest entry of that large page, or 0
     TableNumber next;          // of the same guest frame, or of the free list
     std::uint32_t parents;     // entries that name it; a root has none
-    EntryPlace named_by;       // the last entry that was made to name it, which may name another by now
+    EntryPlace named_by;       // the last entry that was set to name it; it may name another table by now
     TableNumber user_root;     // of a kernel root
     bool in_use;
     std::uint8_t level;
     View view;
-    bool holds_vmm; // on the way to the last 2 MiB
-    bool is_lower;  // in the lower half, which may be filled on demand
+    bool holds_vmm; // it is above the last 2 MiB, and maps them
+    bool is_lower;  // it is in the lower half, and may be filled on demand
     std::uint64_t split[lower_half / 64];
 };
 
 struct Frame {
-    TableNumber tables;    // first of those that shadow it
-    Leaf writer;           // one that maps it writable, or did before the frame was protected
-    std::uint32_t writers; // how many map it writable
-    std::uint32_t let_go;  // in complete_invalidations: when the last of them ceased to
+    TableNumber tables;    // the first table that shadows it
+    Leaf writer;           // a leaf that maps it writable, or did before the frame was protected
+    std::uint32_t writers; // the number of leaves that map it writable
+    std::uint32_t let_go;  // the value of complete_invalidations when the last writable leaf went
     bool unsynchronized;   // a shadowed frame that the guest may write: its shadow follows at the next flush
-    bool replaced;         // user mode executes a copy of it (shadow_replacements.cpp)
+    bool replaced;         // user mode executes a copy of it (replacements.cpp)
 };
 
 extern Table* tables;
 extern Frame* frames;
 extern std::uint64_t frame_count;
 extern TableNumber current_root;
-// Some page of the kernel's is not mapped, or not writable, before its first use: see shadow_prepare_stack.
+// Some kernel page is not mapped, or not writable, before its first use: see shadow_prepare_stack.
 extern bool kernel_pages_are_lazy;
-// Counts what takes a mapping away.
+// Counts removed mappings.
 extern std::uint64_t removals;
-// Counts what leaves nothing in a processor's caches.
+// Counts flushes of all translations in the processor's caches.
 extern std::uint32_t complete_invalidations;
 
 void start_pool(ShadowMemory memory);
 
 // no_table: the pool is exhausted.
 TableNumber allocate_table();
-// The table is unlinked; its memory is used again when the hypervisor has forgotten it.
+// The table must be unlinked. Its memory is reused after the hypervisor has forgotten it.
 void bury_table(TableNumber table);
 void free_buried_tables();
 std::uint32_t free_table_count();
 
-// While fewer are free, tables are made on the way to an access alone: all else may come by hidden faults.
+// While fewer are free, only accesses make tables: hidden faults make the others later.
 std::uint32_t tables_kept_for_faults();
-// Fewer are not left to begin with what takes tables: see make_room().
+// make_room() leaves at least as many.
 std::uint32_t least_free_tables();
 
-// The tables of a guest frame. The first makes it protected, behind the last it is free again.
+// The list of tables of a guest frame. The first table protects the frame; after the last, the frame is free
+// again.
 void chain_table(TableNumber table);
 void unchain_table(TableNumber table);
 TableNumber find_table(unsigned level, std::uint64_t guest_frame, View view, bool holds_vmm);
 
-// Every table of a frame; what is done to one may drop another.
+// Calls `action` for every table of a frame; it may drop other tables.
 template <typename Action>
 void for_each_table(std::uint64_t guest_frame, Action action) {
     constexpr unsigned most = 16; // by level, view and holds_vmm
@@ -106,7 +107,7 @@ void for_each_table(std::uint64_t guest_frame, Action action) {
 
 const std::uint64_t* guest_table(std::uint64_t guest_frame);
 
-// Where the local APIC is, RAM does not show.
+// The local APIC's page hides the RAM behind it.
 inline bool is_ram_frame(std::uint64_t frame) {
     return frame < frame_count && frame != local_apic_frame;
 }
@@ -122,7 +123,7 @@ inline std::uint64_t real_entry(Leaf leaf) {
     return backend::table_entries(leaf.table)[leaf.index];
 }
 
-// Every leaf that maps the frame, until the action gives false. Slow: it looks at all there are.
+// Calls `action` for every leaf that maps the frame, until it returns false. Slow: it visits all leaves.
 template <typename Action>
 void for_each_leaf_of(std::uint64_t machine_frame, Action action) {
     for (TableNumber table = 0; table < backend::table_count(); ++table) {

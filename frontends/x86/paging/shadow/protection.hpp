@@ -3,25 +3,26 @@
 
 #include "frontends/x86/paging/shadow/pool.hpp"
 
-// Guest tables that are shadowed are read-only to the guest, so that a store without an annotation is
-// noticed. It is then let through: as a processor's TLB may, the shadow follows at the next flush. So are
-// pages of which a copy is executed, until such a store.
+// Shadowed guest tables are read-only to the guest, so that a store without annotation faults. The VMM then
+// lets the store through; as with a processor's TLB, the shadow follows at the next flush. Pages of which
+// user mode executes a copy are read-only too, until such a store.
 namespace previrt::shadow {
 
 inline bool is_protected(std::uint64_t frame) {
     return frames[frame].replaced || (frames[frame].tables != no_table && !frames[frame].unsynchronized);
 }
 
-// A leaf changes from `before` to `after`, entries of the real table.
+// A leaf of the real table changes from `before` to `after`.
 void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after);
 
 void protect_frame(std::uint64_t number);
-// The kernel's own mapping becomes writable at once: it may be a stack next, where no fault can be taken.
+// Makes the kernel's own mapping writable at once: the frame may become a stack, on which no fault can be
+// taken.
 void release_frame(std::uint64_t number);
 
-// The guest, or the VMM for it, writes to a protected frame.
+// The guest, or the VMM on its behalf, writes to a protected frame.
 void let_write(std::uint64_t number);
-// A flush: the shadows of such frames follow, and they are protected again.
+// A flush: the shadows of written frames follow, and the frames are protected again.
 void synchronize();
 
 } // namespace previrt::shadow

@@ -6,24 +6,24 @@
 #include <cstdint>
 #include <optional>
 
-// A back-end may have user mode execute a copy in place of a page that it does not write. The copy is no
-// memory of the guest's. The guest's page is read-only meanwhile: a store to it ends the replacement
-// everywhere, and whatever changes an entry ends it there.
+// A back-end may let user mode execute a copy of a page that user mode does not write. The copy is not the
+// guest's memory. The guest's page is read-only meanwhile: a store to it ends the replacement in all tables,
+// and a change of an entry ends it in that entry.
 namespace previrt {
 
 struct ReplacementEvents {
-    // There a copy is executed no more.
+    // This leaf no longer maps the copy.
     void (*left)(std::uint64_t machine_frame, shadow::Leaf leaf);
-    // Nor anywhere: gives the frame of the copy of this page.
+    // No leaf maps it any more. Returns the frame of the copy of this page.
     std::uint64_t (*ended)(std::uint64_t guest_frame);
 };
 void shadow_start_replacements(ReplacementEvents events);
 
 struct ExecutedPage {
-    shadow::Leaf leaf; // of the current root
+    shadow::Leaf leaf; // in the current root
     std::uint64_t guest_frame;
 };
-// A page of the guest's at this address that user mode may execute and does not write; not a copy of one.
+// The guest's page at this address, if user mode may execute and does not write it, and if it is no copy.
 std::optional<ExecutedPage> shadow_executed_page(std::uint64_t address);
 void shadow_replace(const ExecutedPage& page, std::uint64_t address, std::uint64_t machine_frame);
 

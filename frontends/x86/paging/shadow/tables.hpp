@@ -10,47 +10,47 @@ namespace previrt {
 
 // Page tables for the real processor, kept in step with the guest's own, which stay plain guest memory.
 //
-// A shadow table stands for one guest table (or for one large page). It is filled when it is made and follows
-// annotated writes at once; an entry is left out while its accessed bit is clear, and read-only while its
-// dirty bit is clear, so that the first use comes here as a hidden fault, which sets the bit. Linux presets
-// both bits in kernel mappings: those never fault, which is relied on where the hypervisor pushes a
-// trap's frame on the kernel's current stack.
+// A shadow table stands for one guest table (or for one large page). It is filled when it is made, and
+// follows annotated writes at once. An entry is absent while its accessed bit is clear, and read-only while
+// its dirty bit is clear, so that the first use is a hidden fault, which sets the bit. Linux presets both
+// bits in kernel mappings: these never fault. A hypervisor that pushes a trap's frame on the kernel's current
+// stack depends on this.
 //
-// The tables are a pool of a fixed size, which holds fewer than a guest may have: what is dropped for want of
-// room comes again by hidden faults.
+// The pool of tables has a fixed size, and may be smaller than the guest's tables: hidden faults make evicted
+// tables again.
 
 struct ShadowMemory {
     std::uint8_t* bytes;
     std::uint64_t size;
 };
 
-// How much the book-keeping needs.
+// The size of the book-keeping and of the pool.
 std::uint64_t shadow_memory_bytes(std::uint64_t guest_frames, std::uint32_t table_count);
 void start_shadow_tables(ShadowMemory memory);
 
-// CR3 was written: the root that it names takes effect.
+// The guest wrote CR3: the named root takes effect.
 void load_shadow_root();
-// A guest entry of a table of that level, at this guest-physical address, was written.
+// The guest wrote an entry of a table of that level, at this guest-physical address.
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level);
 // A flush of all that may be cached of the page tables.
 void shadow_flush();
 // invlpg.
 void shadow_invalidate(std::uint64_t address);
-// CR0.WP, EFER.NXE changed: what entries mean has changed.
+// CR0.WP or EFER.NXE changed, and with it the meaning of entries.
 void shadow_rebuild();
 
-// Maps the VMM at a second address, a multiple of 2 MiB, in the current root, where the guest has no table
-// for it. False: the guest has one.
+// Maps the VMM at a second address, a multiple of 2 MiB, in the current root. False: the guest has a table
+// for that address.
 bool shadow_add_alias(std::uint64_t address);
 
-// A back-end whose hypervisor pushes a trap's frame on the kernel's current stack cannot take a hidden fault
-// there: the page of the stack, and those that it grows into, are used in advance, which sets their bits.
+// For a hypervisor that pushes a trap's frame on the kernel's current stack, where no hidden fault can be
+// taken. Touches the stack's page and the pages that it grows into, which sets their bits.
 void shadow_prepare_stack(std::uint64_t stack);
 
 enum class FaultVerdict : std::uint8_t {
-    hidden, // the shadow was behind: the access may be tried again
-    guest,  // the guest's own tables forbid it: error_code and address are the guest's
-    device, // what is there is no RAM: no shadow ever maps it
+    hidden, // the shadow was behind: the guest may repeat the access
+    guest,  // the guest's own tables forbid the access: error_code is for the guest
+    device, // the page is no RAM, and no shadow ever maps it
 };
 
 struct ShadowFault {
@@ -58,7 +58,7 @@ struct ShadowFault {
     std::uint32_t error_code;
 };
 
-// The root by which this address is reached now: for what is the kernel's alone, it need not be that of CR3.
+// The root that maps this address now: for an address of the kernel alone it may differ from CR3's.
 backend::TableNumber shadow_root_of(std::uint64_t address);
 
 ShadowFault shadow_fault(std::uint64_t address, Access access);
