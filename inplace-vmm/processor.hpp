@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// Instructions of the real processor. Level 3 may execute all but rdmsr. NOLINTBEGIN(misc-const-correctness):
-// asm writes.
+// Instructions of the real processor. Level 3 may execute all but rdmsr.
+// NOLINTBEGIN(misc-const-correctness): asm writes.
 namespace previrt::processor {
 
 inline std::uint64_t read_time_stamp() {

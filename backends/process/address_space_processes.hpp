@@ -5,26 +5,26 @@
 
 #include <cstdint>
 
-// The guest's host processes: one for each of its address spaces. The virtual processor is in one of them.
+// The guest's host processes, one for each of its address spaces. The virtual processor runs in one of them.
 namespace previrt::process {
 
 struct Host {
-    std::uint32_t turn;        // a futex: 1 when the virtual processor is given to it. At the start: entry.S
-    std::int32_t identity;     // 0: none was ever made
-    backend::TableNumber root; // whose address space it holds, or none
-    backend::TableNumber user_root; // with --isolate: what user mode sees of it
-    bool is_outdated;               // the guest's part of it is emptied before it is used again
+    std::uint32_t turn;        // a futex: 1 when the virtual processor is handed to it. First field: entry.S
+    std::int32_t identity;     // 0: no process was ever made
+    backend::TableNumber root; // the root of its address space, or none
+    backend::TableNumber user_root; // with --isolate: user mode's view of it
+    bool is_outdated;               // the guest's part has to be emptied before the process is used again
     std::uint64_t last_used;
-    std::uint64_t changes_seen;  // of the kernel's part: host_map.cpp
+    std::uint64_t changes_seen;  // in the kernel's part: host_map.cpp
     std::uint64_t timer_set_for; // events.cpp
     std::uint64_t mapped_ranges;
-    std::uint64_t local_table_version; // that it has: local_table.cpp
-    unsigned local_entries;            // past the last of it that may be set
+    std::uint64_t local_table_version; // of its table: local_table.cpp
+    unsigned local_entries;            // one more than the last entry that may be set
 };
 
 constexpr backend::TableNumber no_root = ~backend::TableNumber{0};
 
-// Where the counters have the calls of the host.
+// Indices of the counters of host calls.
 enum HostCall : std::uint8_t {
     call_make_host,
     call_change_host,
@@ -38,13 +38,13 @@ enum HostCall : std::uint8_t {
 void start_hosts();
 Host& current_host();
 unsigned number_of(const Host& host);
-// The one that holds this root; nullptr: none.
+// The process with this root; nullptr: there is none.
 Host* host_of(backend::TableNumber root);
-// The virtual processor goes on in the process that holds this root, made if need be.
+// The virtual processor moves to the process with this root, which is made if necessary.
 void enter_host_of(backend::TableNumber root, backend::TableNumber user_root);
-// No process holds it any more.
+// No process has this root any more.
 void leave_root(backend::TableNumber root);
-// It has to empty the guest's part.
+// The process has to empty the guest's part.
 void outdate(Host& host);
 void outdate_all_hosts();
 

@@ -12,33 +12,33 @@ namespace previrt::process {
 extern "C" const Handover handover;
 
 struct Memory {
-    std::uint8_t* pool; // of shadow tables
+    std::uint8_t* pool; // the page-table pool
     std::uint32_t table_count;
 };
 extern Memory memory;
 
-// Frames of the file.
+// Frame numbers of the file.
 inline std::uint64_t first_guest_frame() {
     return handover.vmm_bytes >> page_shift;
 }
 
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
-// Its memory goes back to the host.
+// Gives the package's memory back to the host.
 void drop_package();
-// Whole pages of zeros for the VMM's own use, at start only.
+// Whole zero pages for the VMM's own use. Only at the start.
 std::uint8_t* take_memory(std::uint64_t bytes);
-bool has_memory(std::uint64_t bytes); // so many to take
+bool has_memory(std::uint64_t bytes); // to take
 
 void start_domain();
 void start_entries();
-// Of each host process: what is no memory.
+// Set up the state of a host process that is not memory: its signals, its timer.
 void start_signals();
 void start_timer_of_host();
-// The current process's timer is for what the guest waits for.
+// Sets the current process's timer to the guest's next deadline.
 void follow_timer();
 
-// From here on the host does for us what the filter lets through, and nothing else.
+// From here on the host does only the calls that the filter lets through.
 void confine();
 
 [[noreturn]] void end_process();

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 
-// What user mode of a process of its own comes in with, as signals and calls of the guest's do elsewhere.
+// The entries from a user process, in place of signals and calls of the guest.
 namespace previrt::process {
 
-// The guest's registers, but for its segments and vector registers; the guest is in user mode.
+// All registers of the guest but its segments and vector registers; the guest is in user mode.
 void take_user_signal(std::uint64_t signal, const SignalInformation& information, const Frame& frame);
 void take_user_call(const std::uint64_t (&general)[16], std::uint64_t rip);
-// An event has come before user mode went on, and where it cannot go on as it was to.
+// An event came before user mode continued, and user mode cannot continue as planned.
 void take_user_event();
 void refuse_user_return();
 

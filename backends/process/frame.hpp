@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What Linux puts on a handler's stack: its ABI of x86-64.
+// Linux's signal frame: its ABI of x86-64.
 namespace previrt::process {
 
 struct Frame {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-// What the host processes map of the guest's address spaces. They are to the shadow tables what a TLB is to
-// page tables: filled by faults, and emptied where an entry changes that may have been used, which its
-// accessed bit tells.
+// The mappings of the guest's address spaces in the host processes. They relate to the shadow tables as a TLB
+// to page tables: faults fill them, and a change of an entry empties them if the entry's accessed bit says
+// that it may have been used.
 namespace previrt::process {
 
 void start_host_map();
@@ -19,35 +19,35 @@ struct HostAccess {
 
 enum class Filled : std::uint8_t {
     done,
-    absent,  // the shadow tables hold nothing that allows the access
-    refused, // they do, but the host maps nothing at so low an address (vm.mmap_min_addr)
+    absent,  // the shadow tables do not allow the access
+    refused, // the shadow tables allow it, but the host maps nothing at so low an address (vm.mmap_min_addr)
 };
 
-// Maps what the shadow tables hold for this address, and what goes on behind and before it likewise.
+// Maps the page of this address by the shadow tables, with neighbours whose frames are contiguous.
 Filled fill_host(backend::TableNumber root, std::uint64_t address, HostAccess access);
-// Likewise for user mode; with --isolate in its own process, before it goes on.
+// The same for user mode; with --isolate in its own process, before the program continues.
 Filled fill_user(backend::TableNumber root, std::uint64_t address, HostAccess access);
 
-// The entry of level 1 that this address has, with the rights of those above it; 0: none.
+// The level-1 entry of this address, with the rights of the entries above; 0: none.
 std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);
 // Whether the guest's kernel may write to a frame by the map of all RAM.
 void let_write(std::uint64_t frame, bool let);
-// Has one page of the VMM's memory executed there.
+// Lets one page of the VMM's memory be executed at this address.
 void map_copy(std::uint64_t address, std::uint64_t page);
-// A page of the guest's that is only read: the first execution faults.
+// Maps a page of the guest for reading only: the first execution faults.
 void map_for_reading(std::uint64_t address, std::uint64_t frame);
 
 // Changes an entry of these tables.
 void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);
-// The table is about to be used for something else.
+// The table is about to be reused.
 void note_retired(backend::TableNumber table);
-// Nothing is mapped any more that was noted.
+// Unmaps everything whose entry has changed.
 void follow_changes();
 void forget_everything();
-// Nothing is left to follow.
+// follow_changes has nothing to do.
 bool changes_are_followed();
 
-// Where a kernel runs that was not linked where it lies; for good.
+// For a kernel whose linked address the process cannot give it; permanent.
 void map_kernel(std::uint64_t address, std::uint64_t physical, std::uint64_t bytes);
 
 } // namespace previrt::process

@@ -3,14 +3,13 @@
 
 #include <cstdint>
 
-// The guest's local descriptor table. The host has one for each process: that of the current one is the
-// guest's.
+// The guest's local descriptor table. The host has one for each process; the current process has the guest's.
 namespace previrt::process {
 
 void start_local_table();
-// In a process that has become the current one.
+// The current process has just become so.
 void follow_local_table();
-// In the user process beside the current one, which stands still.
+// The same for the user process beside the current one, which is stopped.
 void follow_user_local_table();
 // Whether the current process can load it into a data segment register.
 bool has_local_segment(std::uint16_t selector);

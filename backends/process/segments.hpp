@@ -5,12 +5,12 @@
 
 namespace previrt::process {
 
-// By which the host runs 64-bit code, and data.
+// The host's selectors for 64-bit code and for data.
 constexpr std::uint16_t selector_user_data = 0x2b;
 constexpr std::uint16_t selector_user_code = 0x33;
 constexpr std::uint16_t selector_user_code_32 = 0x23;
 
-// What a host process has for itself, and the next one needs.
+// Segment state of a host process, which the next one needs.
 struct SegmentState {
     std::uint16_t selectors[6];
     std::uint64_t fs_base;

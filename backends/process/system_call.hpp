@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-// Linux's, as far as the VMM needs them. In line: only the VMM's own text may call the host.
+// Linux's system calls, as far as the VMM needs them. Inlined, because only the VMM's own text may call the
+// host.
 namespace previrt::process {
 
 enum SystemCall : std::uint16_t {
@@ -27,7 +28,7 @@ enum SystemCall : std::uint16_t {
     call_close_range = 436,
 };
 
-// Of call_prctl: what is called from elsewhere than this range becomes a signal.
+// Of call_prctl: a call from outside this range becomes a signal.
 constexpr std::uint64_t set_user_dispatch = 59;
 constexpr std::uint64_t dispatch_on = 1;
 

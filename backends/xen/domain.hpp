@@ -9,7 +9,7 @@
 
 namespace previrt::xen {
 
-// The memory of this domain, by page number. All of it is mapped in a slot of its own in every kernel root.
+// The memory of this domain, by page number. A slot of every kernel root maps all of it.
 struct Domain {
     const start_info* info;
     const std::uint64_t* machine_frames;
@@ -25,10 +25,10 @@ struct PageRange {
     [[nodiscard]] bool holds(std::uint64_t page) const { return page >= first && page < end; }
 };
 
-// Pages by what they are for.
+// Pages, by purpose.
 struct Memory {
     PageRange map_tables; // of the map, and at its end its level 3 and the VMM's spare level 3
-    PageRange pool;       // what Xen sees of the shadow tables
+    PageRange pool;       // the page-table pool: Xen's view of the shadow tables
     PageRange guest;
 };
 extern Memory memory;
@@ -49,10 +49,10 @@ std::uint64_t vmm_table_page(unsigned level);
 // Builds the map, and divides the memory between VMM and guest.
 void start_address_space(const start_info* info);
 std::span<const std::uint8_t> package();
-// Zeroed memory for the VMM's own use, at start only.
+// Zero memory for the VMM's own use. Only at the start.
 std::uint8_t* take_memory(std::uint64_t bytes);
-bool has_memory(std::uint64_t bytes); // so many to take
-// A page of it that Xen will hold as a descriptor table: from now on read-only here.
+bool has_memory(std::uint64_t bytes); // to take
+// Xen will use this page as a descriptor table: it becomes read-only here.
 void make_page_read_only(std::uint64_t page);
 std::uint64_t page_of(const void* pointer);
 
@@ -61,7 +61,7 @@ void start_events();
 void start_segments();
 void start_entries();
 void start_console();
-// Behind events and tables. It waits for the other end.
+// Called after the start of events and tables. Waits for dom0.
 void start_network();
 
 } // namespace previrt::xen

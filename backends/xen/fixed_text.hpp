@@ -7,7 +7,7 @@
 
 namespace previrt::xen {
 
-// Text that is put together, of at most `room` characters: what does not fit makes it void, and empty.
+// Builds text of at most `room` characters. Text that does not fit makes it void and empty.
 template <std::size_t room>
 class FixedText {
 public:

@@ -19,37 +19,38 @@ struct SharedRing {
     };
 
     std::uint32_t req_prod;
-    std::uint32_t req_event; // the back-end wants to be notified when req_prod comes to it
+    std::uint32_t req_event; // the back-end wants a notification when req_prod reaches it
     std::uint32_t rsp_prod;
-    std::uint32_t rsp_event; // the front-end, when rsp_prod does
+    std::uint32_t rsp_event; // the front-end wants one when rsp_prod reaches it
     std::uint8_t reserved[48];
     Slot slots[size];
 };
 
-// The front-end's side. The other domain can write all of the page at any time: what is ours is kept here and
-// never read back, what is its own is read once, and believed as far as there are requests.
+// The front-end's side. The other domain can write all of the page at any time. Therefore the front-end keeps
+// its own counters and never reads them back; it reads the back-end's counter once, and believes it only
+// within the number of requests.
 template <typename Request, typename Response>
 class FrontRing {
 public:
     using Ring = SharedRing<Request, Response>;
 
-    // A page of zeros that nobody else has yet.
+    // `page`: zeros, not shared yet.
     void start(Ring& ring) {
         ring_ = &ring;
         ring_->req_event = 1;
         ring_->rsp_event = 1;
     }
 
-    // How many requests have had no response, or none that was taken.
+    // Requests without a response, or whose response was not taken.
     [[nodiscard]] std::uint32_t outstanding() const { return produced_ - consumed_; }
 
-    // Where fewer than Ring::size are outstanding.
+    // Fewer than Ring::size must be outstanding.
     void put(const Request& request) {
         std::memcpy(&ring_->slots[produced_ % Ring::size].request, &request, sizeof(request));
         ++produced_;
     }
 
-    // Behind the last of some: whether the back-end is to be notified.
+    // Called after some requests: whether the back-end wants a notification.
     bool push() {
         const std::uint32_t before = pushed_;
         if (before == produced_) {
@@ -57,13 +58,13 @@ public:
         }
         pushed_ = produced_;
         __atomic_store_n(&ring_->req_prod, produced_, __ATOMIC_RELEASE);
-        // Who waits does both the other way round.
+        // The waiting side does these in reverse order.
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         const std::uint32_t event = __atomic_load_n(&ring_->req_event, __ATOMIC_RELAXED);
         return produced_ - event < produced_ - before;
     }
 
-    // nullopt: none has come. From one that answers what was not asked none ever comes again.
+    // nullopt: none has come. A back-end that answers a request that was not made gives no further response.
     std::optional<Response> take() {
         const std::uint32_t available = __atomic_load_n(&ring_->rsp_prod, __ATOMIC_ACQUIRE) - consumed_;
         is_broken_ = is_broken_ || available > pushed_ - consumed_;
@@ -72,12 +73,12 @@ public:
         }
         Response response;
         std::memcpy(&response, &ring_->slots[consumed_ % Ring::size].response, sizeof(response));
-        asm volatile("" : : : "memory"); // it is not to be read again
+        asm volatile("" : : : "memory"); // it must not be read again
         ++consumed_;
         return response;
     }
 
-    // Before waiting for so many responses, of those that are outstanding: false where one has come.
+    // Announces a wait for that many of the outstanding responses. False: one has come already.
     bool wait(std::uint32_t number) {
         __atomic_store_n(&ring_->rsp_event, consumed_ + number, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -89,7 +90,7 @@ public:
     [[nodiscard]] std::uint32_t response_slot() const { return (consumed_ - 1) % Ring::size; }
 
     [[nodiscard]] bool is_broken() const { return is_broken_; }
-    // A response makes no sense.
+    // A response is invalid.
     void give_up() { is_broken_ = true; }
 
 private:

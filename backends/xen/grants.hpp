@@ -9,13 +9,13 @@ extern "C" {
 #include <xen/grant_table.h>
 }
 
-// Pages that another domain may read or write, as long as this one lives.
+// Grants that let another domain read or write pages, as long as this domain lives.
 namespace previrt::xen {
 
 enum class Grant : std::uint8_t { to_read, to_write };
 
 void start_grants(domid_t to);
-// So many pages. The first's reference: the others follow it.
+// Returns the first page's reference; those of the others follow it.
 grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant);
 
 } // namespace previrt::xen

@@ -15,7 +15,7 @@ extern "C" {
 
 namespace previrt::xen {
 
-// The first instructions of every hypercall page are these; a page of our own would only add a call.
+// Every hypercall page begins with these instructions; a page of the VMM's own would only add a call.
 inline std::int64_t hypercall(unsigned number, std::uint64_t first = 0, std::uint64_t second = 0,
                               std::uint64_t third = 0, std::uint64_t fourth = 0) {
     // NOLINTBEGIN(misc-const-correctness): asm writes them.
@@ -29,7 +29,7 @@ inline std::int64_t hypercall(unsigned number, std::uint64_t first = 0, std::uin
     return result;
 }
 
-// Counted, and refused loudly: what Xen refuses was wrong here.
+// Counts the call. If Xen refuses it, the VMM has a defect and stops the guest.
 void must_succeed(unsigned number, const char* what, std::uint64_t first = 0, std::uint64_t second = 0,
                   std::uint64_t third = 0, std::uint64_t fourth = 0);
 

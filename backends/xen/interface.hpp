@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Before any of Xen's public headers: which of their forms they take.
+// Included before any of Xen's public headers: selects the version of their structures.
 #define __XEN_INTERFACE_VERSION__ 0x00040e00
 
 #include <cstddef>

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-// Where things are in the VMM's part of the address space.
+// The VMM's part of the address space.
 namespace previrt::xen {
 
-// Xen maps the image here at first; it was linked for the last 2 MiB. See image.lds.
+// Xen first maps the image here; it is linked for the last 2 MiB. See image.lds.
 constexpr std::uint64_t boot_address = 0xffffffff80000000;
 constexpr std::uint64_t image_address = 0xffffffffffe00000;
 
@@ -17,7 +17,7 @@ constexpr unsigned grant_table_index = 510;
 constexpr std::uint64_t window_address = image_address + (std::uint64_t{window_index} << 12U);
 constexpr std::uint64_t shared_info_address = image_address + (std::uint64_t{shared_info_index} << 12U);
 
-// All pages of the domain, by number: a slot that Linux documents as an unused hole with 4-level paging.
+// All pages of the domain, by number, in a slot that Linux documents as an unused hole with 4-level paging.
 constexpr unsigned map_root_index = 509;
 constexpr std::uint64_t map_address = 0xfffffe8000000000;
 

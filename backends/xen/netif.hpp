@@ -9,7 +9,7 @@ extern "C" {
 #include <xen/io/netif.h>
 }
 
-// The rings of a network device between domains, as xen/io/netif.h has them.
+// The rings of a network device between domains (xen/io/netif.h).
 namespace previrt::xen {
 
 using TransmitPage = SharedRing<netif_tx_request, netif_tx_response>;
@@ -18,7 +18,7 @@ using ReceivePage = SharedRing<netif_rx_request, netif_rx_response>;
 static_assert(sizeof(netif_tx_request) == 12 && sizeof(netif_tx_response) == 4);
 static_assert(offsetof(netif_tx_request, offset) == 4 && offsetof(netif_tx_request, flags) == 6);
 static_assert(offsetof(netif_tx_request, id) == 8 && offsetof(netif_tx_request, size) == 10);
-static_assert(sizeof(netif_extra_info) == 8); // in a slot of either ring
+static_assert(sizeof(netif_extra_info) == 8); // it fits a slot of either ring
 static_assert(offsetof(netif_extra_info, flags) == 1 && offsetof(netif_extra_info, u.gso.size) == 2);
 static_assert(offsetof(netif_extra_info, u.gso.type) == 4 && offsetof(netif_extra_info, u.gso.features) == 6);
 static_assert(sizeof(netif_rx_request) == 8 && sizeof(netif_rx_response) == 8);

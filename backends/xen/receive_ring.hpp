@@ -10,26 +10,26 @@
 
 namespace previrt::xen {
 
-// Packets from a netif back-end, in pages that are granted to it once and for all. What comes in pieces is
-// put together.
+// Packets from a netif back-end, in permanently granted pages. Joins packets that come in several slots.
 class ReceiveRing {
 public:
     static constexpr std::uint16_t pages = ReceivePage::size;
     static constexpr std::uint32_t longest_packet = 17 * page_size; // IPv4's longest, with its frame's header
 
     // `page`: zeros. `memory`: the pages, and behind them longest_packet bytes. `first_grant`: of the first
-    // of them, then one each.
+    // page; those of the others follow it.
     void start(ReceivePage& page, std::uint8_t* memory, grant_ref_t first_grant);
 
-    // The first, until release(); its bytes may change meanwhile. nullopt: there is none.
+    // The first packet. It stays until release(); the back-end may change its bytes meanwhile. nullopt: there
+    // is none.
     std::optional<backend::ReceivedPacket> next();
     void release();
-    // Behind the last of some: whether the back-end is to be notified.
+    // Called after some packets: whether the back-end wants a notification.
     bool push() { return ring_.push(); }
-    // Before waiting for a packet: false where one has come.
+    // Announces a wait for a packet. False: one has come already.
     bool wait() { return ring_.wait(1); }
     [[nodiscard]] bool is_broken() const { return ring_.is_broken(); }
-    // What was no packet.
+    // The number of invalid packets.
     [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
 private:
@@ -45,13 +45,13 @@ private:
     grant_ref_t first_grant_ = 0;
     std::uint16_t posted_[pages] = {}; // by slot of the ring
     std::optional<backend::ReceivedPacket> first_;
-    std::optional<std::uint16_t> page_of_first_; // nullopt: it came in pieces
-    // One that has begun to come, and not in a single page.
-    backend::ReceivedPacket pieces_{}; // but for its bytes
+    std::optional<std::uint16_t> page_of_first_; // nullopt: it came in several slots
+    // A packet of several slots that is not complete yet.
+    backend::ReceivedPacket pieces_{}; // without its bytes
     std::uint32_t pieces_bytes_ = 0;
     bool piece_follows_ = false;
     bool extra_follows_ = false;
-    bool is_refused_ = false; // a piece was none
+    bool is_refused_ = false; // a slot was invalid
     std::uint64_t refused_ = 0;
 };
 

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-// Writes to page tables that Xen holds: queued, and done in order by one hypercall.
+// Writes to page tables that Xen holds. They are queued, and one hypercall does them in order.
 namespace previrt::xen {
 
 constexpr std::uint64_t entry_present = 1;
 constexpr std::uint64_t entry_writable = 2;
-constexpr std::uint64_t entry_user = 4; // Xen adds it anyway: comparing entries must not find it new
+constexpr std::uint64_t entry_user = 4; // Xen sets it anyway: a comparison of entries must ignore it
 constexpr std::uint64_t entry_used = 0x60;
 constexpr std::uint64_t entry_no_execute = std::uint64_t{1} << 63U;
 constexpr std::uint64_t table_flags = entry_present | entry_writable | entry_user | entry_used;
@@ -19,9 +19,9 @@ constexpr std::uint64_t entry_offset(std::uint64_t index) {
     return index * sizeof(std::uint64_t);
 }
 
-// The machine address of an entry, and what it becomes.
+// The machine address of an entry, and its new value.
 void queue_update(std::uint64_t place, std::uint64_t value);
-// One address, or all, once the updates before it are done.
+// Invalidates one address, or all, after the updates before it.
 void queue_invalidation(std::uint64_t address);
 void queue_flush();
 void flush_updates();

@@ -9,38 +9,36 @@
 
 namespace previrt::xen {
 
-// Packets on their way to a netif back-end. They are in pages that are granted to it once and for all, to be
-// read.
+// Packets to a netif back-end, in pages that are permanently granted for reading.
 class TransmitRing {
 public:
     static constexpr std::uint16_t pages = 240;
-    static constexpr std::uint32_t longest_packet = 65535; // what a request can say
+    static constexpr std::uint32_t longest_packet = 65535; // the longest that a request can express
 
-    // `page`: zeros. `memory`: the pages. `first_grant`: of the first, then one each.
+    // `page`: zeros. `memory`: the pages. `first_grant`: of the first page; those of the others follow it.
     void start(TransmitPage& page, std::uint8_t* memory, grant_ref_t first_grant);
-    // Whether the back-end takes packets in pieces, of a page each (scatter-gather).
+    // Whether the back-end takes packets in several slots, of a page each (scatter-gather).
     void send_pieces(bool pieces) { longest_packet_ = pieces ? longest_packet : page_size; }
 
-    // Of so many bytes, and more where there are. Empty: there is none. Once there is no back-end any more,
-    // there always is.
+    // Room for a packet: at least `least` bytes. Empty: there is none. After give_up() there is always room.
     std::span<std::uint8_t> room(std::uint32_t least);
-    // So many bytes of the room. False: they are lost.
+    // The packet has this size, in the room. False: it is lost.
     bool send(std::uint32_t bytes, const ethernet::Unfinished& left);
-    // Behind the last of some: whether the back-end is to be notified.
+    // Called after some packets: whether the back-end wants a notification.
     bool push() { return ring_.push(); }
-    // Before waiting for a room: false where there is one.
+    // Announces a wait for room. False: there is room already.
     bool wait();
-    // There is no back-end any more.
+    // The back-end is gone.
     void give_up() { ring_.give_up(); }
     [[nodiscard]] bool is_broken() const { return ring_.is_broken(); }
-    // What the back-end says that it did not send.
+    // The packets that the back-end reports as not sent.
     [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
 private:
     // By its first page.
     struct Packet {
         std::uint8_t pages;
-        std::uint8_t unanswered; // of these
+        std::uint8_t unanswered; // slots without a response
         bool is_refused;
     };
 
@@ -55,12 +53,12 @@ private:
     std::uint8_t* memory_ = nullptr;
     grant_ref_t first_grant_ = 0;
     std::uint32_t longest_packet_ = page_size;
-    std::uint16_t next_ = 0; // page of the room
-    std::uint32_t run_ = 0;  // of free pages there, as far as was looked
+    std::uint16_t next_ = 0; // the first page of the room
+    std::uint32_t run_ = 0;  // free pages from there on, as far as they were counted
     Packet packets_[pages] = {};
-    std::uint16_t first_of_[pages] = {}; // the packet that a page is of
-    bool is_used_[pages] = {};           // until all its packet is answered
-    bool is_sent_[pages] = {};           // until it is answered
+    std::uint16_t first_of_[pages] = {}; // the first page of the packet that has this page
+    bool is_used_[pages] = {};           // until all slots of its packet are answered
+    bool is_sent_[pages] = {};           // until its slot is answered
     std::uint64_t refused_ = 0;
 };
 

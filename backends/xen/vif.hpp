@@ -12,33 +12,33 @@
 
 namespace previrt::xen {
 
-// What the back-end is told of: the grants of the two rings, and a port.
+// The data that the back-end gets: the grants of the two rings, and a port.
 struct VifEnds {
     std::uint32_t transmit_ring;
     std::uint32_t receive_ring;
     std::uint32_t port;
 };
 
-// This domain's network device in xenstore: the front-end's part of what xen/io/xenbus.h and netif.h agree
-// on. A back-end that has gone does not come back: its rings are not made anew.
+// This domain's network device in xenstore: the front-end's part of the protocol in xen/io/xenbus.h and
+// netif.h. A back-end that has gone does not come back, because the rings are not made anew.
 class Vif {
 public:
     using Address = std::array<std::uint8_t, 6>;
 
-    // False: there is none, or no right one.
+    // False: there is no device, or an invalid one.
     bool find(Xenstore& store);
     [[nodiscard]] const Address& address() const { return address_; }
     [[nodiscard]] std::uint16_t backend() const { return backend_; }
 
-    // The rings are ready: the back-end is told once it waits for that.
+    // The rings are ready. The back-end gets them once it waits for them.
     void offer(const VifEnds& ends);
-    // Asks the store where that says that something has changed.
+    // Asks xenstore only after xenstore has reported a change.
     bool is_connected();
-    // Of a connected one: the back-end takes packets in pieces.
+    // Of a connected back-end: it takes packets in several slots.
     [[nodiscard]] bool takes_pieces() const { return takes_pieces_; }
-    // And such as are to be cut into segments of TCP in IPv4, or lack a checksum.
+    // It also takes merged TCP segments of IPv4 and partial checksums.
     [[nodiscard]] bool takes_unfinished() const { return takes_pieces_ && takes_segments_; }
-    // And will not be connected.
+    // It will not be connected any more.
     [[nodiscard]] bool is_closed() const { return is_closed_; }
 
 private:

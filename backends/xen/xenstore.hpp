@@ -14,22 +14,22 @@ extern "C" {
 
 namespace previrt::xen {
 
-// A client of xenstored by the ring that it shares with this domain (docs/misc/xenstore.txt and
-// xenstore-ring.txt of Xen). Each question waits for its answer. Names are relative to this domain's
-// directory unless they begin with a slash. nullopt, false: the store refuses, or the answer has no room, or
-// the store is out of order, after which nothing succeeds.
+// A client of xenstored, by the ring that xenstored shares with this domain (docs/misc/xenstore.txt and
+// xenstore-ring.txt of Xen). Each request waits for its answer. Names are relative to this domain's directory
+// unless they begin with a slash. nullopt, false: the store refuses, or the answer does not fit, or the store
+// is broken; after that no request succeeds.
 class Xenstore {
 public:
     void start(xenstore_domain_interface& ring, std::uint32_t port);
 
-    // The answer lies in `room`.
+    // The answer is in `room`.
     std::optional<std::string_view> read(std::string_view name, std::span<char> room);
-    // The first of the names below.
+    // The first of the names in a directory.
     std::optional<std::string_view> first_below(std::string_view name, std::span<char> room);
     bool write(std::string_view name, std::string_view value);
-    // What changes there, or above, makes an event; the first comes at once.
+    // A change there, or above, makes an event; the first event comes at once.
     bool watch(std::string_view name);
-    // Whether one has come since. Asks nobody.
+    // Whether an event has come. Makes no request.
     bool take_events();
 
 private:

@@ -7,14 +7,14 @@
 
 namespace previrt::monitored {
 
-// What a VMM is told of its network.
+// The network, as the monitor describes it to the VMM.
 struct NetworkStart {
     Part sent; // a PacketRing each
     Part received;
     std::uint8_t address[6];
-    bool is_there;         // and so is a card
-    bool finishes_packets; // its other end, those that are sent
-    bool is_down;          // its link: set and cleared at any time, before a call
+    bool is_there;         // and the guest has a card
+    bool finishes_packets; // the peer completes packets with partial checksums, and cuts merged ones
+    bool is_down;          // the link is down. The monitor changes it at any time, and then rings
 };
 
 } // namespace previrt::monitored

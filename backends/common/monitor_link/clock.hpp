@@ -5,10 +5,10 @@
 
 namespace previrt::monitored {
 
-// As the monitor has read it.
+// The clock, as the monitor read it at the start.
 struct ClockStart {
     std::uint64_t time_stamp_khz;
-    std::uint64_t epoch_nanoseconds; // when the time-stamp counter read epoch_time_stamp
+    std::uint64_t epoch_nanoseconds; // the time at epoch_time_stamp
     std::uint64_t epoch_time_stamp;
 };
 

@@ -7,15 +7,15 @@
 
 namespace previrt::monitored {
 
-// The rings, and how the monitor is called to them.
+// The rings, and the doorbells of the monitor.
 ConsoleRing& output_ring();
 ConsoleRing& input_ring();
-void ring_for_reader(); // of the output, which waits
-void ring_for_room();   // in the output, or there is room in the input
+void ring_for_reader(); // there is output for the waiting reader
+void ring_for_room();   // there is room in the input ring
 void ring_for_end();
 
 const NetworkStart& network();
 std::uint8_t* place_of(const Part& part);
-void ring_for_packets(); // sent, or there is room in what comes
+void ring_for_packets(); // there are sent packets, or there is room for received ones
 
 } // namespace previrt::monitored

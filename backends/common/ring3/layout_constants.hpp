@@ -6,7 +6,7 @@
 
 namespace previrt {
 
-// Each back-end's: whether the guest has this part of its layout where it says.
+// Each back-end implements this: whether the guest has this part of its layout at the recorded address.
 Treatment treat_layout_constant(const KnownSite& site);
 
 } // namespace previrt

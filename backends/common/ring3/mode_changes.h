@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For entry.S: what `syscall` and `sysretq` do where nothing but the mode changes, which is nearly always, and when it
-// is so. quick_system_calls says that neither isolation nor the guest's MSRs stand against it, and that nothing is left to
+// For entry.S: `syscall` and `sysretq` if they only change the mode, which is nearly always, and the checks
+// for this case.
+// quick_system_calls says that neither isolation nor the guest's MSRs forbid it, and that nothing is left to
 // do before user mode runs (entries.cpp).
-#define SELECTOR_GUEST_CODE 0x10 // as quick_system_calls.cpp has found
+#define SELECTOR_GUEST_CODE 0x10 // quick_system_calls.cpp has checked it
 #define SELECTOR_GUEST_STACK 0x18
 #define SELECTOR_CODE 0x33
 #define SELECTOR_STACK 0x2b

@@ -3,7 +3,7 @@
 
 namespace previrt {
 
-// Whether system calls may come and go by system_calls.h, for what only the VMM changes.
+// Whether system calls may use system_calls.h, as far as the VMM's own state decides it.
 bool system_calls_may_be_quick();
 
 } // namespace previrt

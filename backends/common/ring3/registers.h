@@ -34,7 +34,7 @@
 	movq VCPU(R15), %r15
 	.endm
 
-	// As `syscall` leaves them. The guest's stack may be none.
+	// As `syscall` leaves them. There may be no guest stack.
 	.macro flags_to_r11
 	movq %rsp, VCPU(RSP)
 	movq $vmm_stack_top, %rsp
@@ -43,7 +43,7 @@
 	movq VCPU(RSP), %rsp
 	.endm
 
-	// Where the guest's flags still stand in the processor.
+	// The real RFLAGS still holds the guest's flags.
 	.macro save_flags_on_own_stack
 	movq $vmm_stack_top, %rsp
 	pushfq

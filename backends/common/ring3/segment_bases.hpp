@@ -5,13 +5,14 @@
 
 namespace previrt {
 
-// The real GS base changes with the guest's mode.
+// Switches the real GS base with the guest's mode.
 void enter_kernel_bases();
 void leave_kernel_bases();
 
 void write_active_gs_base(std::uint64_t base);
 
-// Of each back-end: what the processor can load for a selector of the guest's; 0 for what it does not have.
+// Each back-end implements this: the selector that the processor can load for the guest's selector; 0 if it
+// has none.
 std::uint16_t selector_to_load(std::uint16_t selector);
 
 } // namespace previrt

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For entry.S: what the most frequent sites call. It acts for the guest, on the guest's stack, works at any address,
-// and goes the general way where it cannot do all of it. The includer names two bytes: INTERRUPTS_DISABLED, and
-// PENDING, which is not 0 while something waits for them to be enabled.
+// For entry.S: the entries of the most frequent sites. The code acts for the guest, on the guest's stack, and
+// works at any address. If it cannot do all of the instruction, it takes the general path. The includer
+// defines two bytes: INTERRUPTS_DISABLED, and PENDING, which is not 0 while an event waits for interrupts to
+// be enabled.
 
 // sti: no flag may change, and jrcxz is the branch that reads none.
 	.globl sti_call
 sti_call:
 	pushq %rcx
 	movb $0, INTERRUPTS_DISABLED
-sti_enabled: // what comes from here to sti_end has to wait for the instruction behind sti
+sti_enabled: // an event between here and sti_end has to wait for the instruction behind sti
 	movzbl PENDING, %ecx
 	jrcxz 1f
 	jmp 2f
 1:	popq %rcx
 	ret
 sti_end:
-2:	// Taken back: the whole instruction is done again, with care for its shadow.
+2:	// Taken back: the whole instruction is done again by the general path, which handles its shadow.
 	movb $1, INTERRUPTS_DISABLED
 	popq %rcx
 	jmp general_site_call
@@ -36,7 +37,7 @@ pushf_call:
 	popfq
 	ret
 
-// popf: what changes only arithmetic flags and IF is done here.
+// popf: does changes of arithmetic flags and IF alone.
 	.globl popf_call
 popf_call:
 	pushq %rax
@@ -53,7 +54,7 @@ popf_call:
 	cmpb $0, PENDING
 	je 3f
 	movb $1, INTERRUPTS_DISABLED
-2:	// IF was maybe set before: the general way reads it from the cell, and popf sets it anyway.
+2:	// IF may have been set before: the general path reads it from the cell, and popf sets it anyway.
 	popq %rax
 	jmp general_site_call
 3:	movq 8(%rsp), %rax // the return address goes below the flags

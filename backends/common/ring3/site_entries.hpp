@@ -3,26 +3,25 @@
 
 #include <cstdint>
 
-// The ways into the VMM that lead through rewritten sites: the same on every back-end whose entry.S has the
-// entries named here.
+// The entries into the VMM from rewritten sites, the same on every back-end whose entry.S has the entries
+// named here.
 namespace previrt {
 
 void start_site_trampolines();
-// The site whose trampoline was the last to jump here.
+// The site whose trampoline jumped here last.
 std::uint64_t jumping_site();
 
-// A single step that began at a rewritten site ends in the first instruction of the VMM. The site is done in
-// the general way, and the step is reported behind it.
+// A single step that began at a rewritten site ends at the first instruction of the VMM. Executes the site by
+// the general path, and then reports the step.
 void finish_step();
 
-// User mode is where rewritten sites of the kernel's lead, at the first instruction there: by a single step,
-// or since it may not execute what is the VMM's. The site's instruction is done as user mode's. If no site
-// that user mode may execute led there, there is nothing at that address.
+// User mode may execute a rewritten site of the kernel's text, and then stops at the first instruction of the
+// site's target: by a single step, or because it may not execute the VMM's memory. These execute the site's
+// instruction for user mode. If no such site led there, user mode sees an unmapped address.
 bool is_site_code(std::uint64_t address);
 void execute_site_for_user(bool is_step);
 
-// An event came while the guest was in code of ours that acts for it. A trampoline is undone, and sti_call
-// done.
+// An event came in VMM code that acts for the guest: undoes a trampoline, or completes sti_call.
 void leave_site_code();
 
 } // namespace previrt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For entry.S: how rewritten sites reach the VMM where nothing of the processor's stands between. What follows an
-// entry is the includer's `leave`.
+// For entry.S: the entries of rewritten sites for back-ends that need no privileged instruction there. After
+// an entry the includer's `leave` runs.
 
 	.macro save_but_rax
 	movq %rcx, VCPU(RCX)
@@ -15,7 +15,7 @@
 	restore_but_rax_rcx_r11
 	.endm
 
-	// Of user mode's: DF, and AC, which would check the VMM's own accesses.
+	// User mode's flags: DF, and AC, which would check the VMM's own accesses.
 	.macro clear_flags
 	pushq $2
 	popfq
@@ -32,7 +32,7 @@ site_call:
 	call site_call_entered
 	jmp leave
 
-// By jump, through a trampoline that has put RAX away and loaded its number. RSP may be anything.
+// By jump, through a trampoline that has saved RAX and loaded its own number. RSP may be anything.
 	.globl site_jump, site_jump_masked
 site_jump:
 	movl %eax, jump_number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For entry.S: the instructions that state_instructions.cpp has the guest execute, of (%rcx), and how it goes on with
-// its own registers. It acts for the guest.
+// For entry.S: the instructions that state_instructions.cpp has the guest execute, on (%rcx), and the code
+// that restores the guest's registers afterwards. It acts for the guest.
 #include "backends/common/ring3/state_instruction_bytes.h"
 
 	.macro state_instruction instruction

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For entry.S: quick system calls where nothing of the processor's stands between. The guest's registers stay where they
-// are. All else goes the general way, from its start. find_return_target is the back-end's: RCX is where the guest goes
-// on, RAX is free.
+// For entry.S: quick system calls for back-ends that need no privileged instruction there. The guest's
+// registers stay in the processor. All other cases start again on the general path. find_return_target is the
+// back-end's: RCX is the address at which the guest continues, RAX is free.
 #include "backends/common/ring3/mode_changes.h"
 
-// RCX and R11 are already what the guest is to find there, but for RF.
+// RCX and R11 already have the guest's values, except RF.
 	.globl system_call_entry
 system_call_entry:
 	cmpb $0, quick_system_calls
@@ -46,7 +46,7 @@ system_return_jump:
 	wrgsbase %rax
 	note_system_return
 	find_return_target
-system_return_begin: // an event from here on has come to user mode
+system_return_begin: // an event from here on came to user mode
 	movb $0, interrupts_disabled
 	cmpb $0, pending
 	jne system_return_interrupted

@@ -7,8 +7,9 @@
 
 namespace previrt {
 
-// An event came inside the trampoline of a site: restores the registers that it had changed, and says where
-// to go on. Nothing of the guest is then half done, and no address of the VMM's shows.
+// An event came inside the trampoline of a site. Restores the registers that the trampoline had changed, and
+// returns the address at which the guest continues. No guest instruction is then half done, and the guest
+// sees no address of the VMM's.
 std::uint64_t undo_trampoline(const KnownSite& site, std::uint64_t offset);
 
 } // namespace previrt

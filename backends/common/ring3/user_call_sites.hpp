@@ -4,24 +4,24 @@
 #include <cstdint>
 #include <span>
 
-// Sites of user mode's `syscall` that become jumps to a stub: what is the same wherever the copy of their
-// page and the stub are (user_calls.hpp of KVM and of processes).
+// Sites of user mode's `syscall` that become jumps to a stub: the part that KVM and processes share (their
+// user_calls.hpp and calls.hpp).
 namespace previrt {
 
 constexpr std::uint64_t system_call_bytes = 2;
 
-// Little endian; gives where it ends.
+// Little endian. Returns the end.
 std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes);
 
-// The comparison of RAX or EAX with a number behind the `syscall` at this offset of a page; empty: this is no
-// such place.
+// The instruction behind the `syscall` at this offset of a page, if it compares RAX or EAX with a number;
+// else empty.
 std::span<const std::uint8_t> comparison_at(std::span<const std::uint8_t> page, unsigned offset);
 
-// Over both, a jump to what the slot holds. Slots are in the first 2 GiB.
+// Writes a jump to the slot's target over both. Slots are in the first 2 GiB.
 void write_user_call_jump(std::uint8_t* to, const std::uint64_t* slot);
 
-// A step of the guest's through a stub would not get on: its next instruction is still the same. This does
-// it.
+// The guest single-steps at a stub. The processor would never leave it, because the guest's next instruction
+// stays the same. This executes the instruction.
 void step_through_user_call(bool (*is_user_call)(std::uint64_t address));
 
 } // namespace previrt

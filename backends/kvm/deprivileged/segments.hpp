@@ -5,11 +5,11 @@
 
 namespace previrt::kvm {
 
-// KVM's software processor runs 64-bit code of level 3 by these two, whatever the tables hold.
+// KVM's interpreter runs 64-bit code of level 3 with these two, whatever the tables hold.
 constexpr std::uint16_t selector_user_data = 0x2b;
 constexpr std::uint16_t selector_user_code = 0x33;
 
-constexpr unsigned global_entries = 512; // the guest's; behind them our own
+constexpr unsigned global_entries = 512; // the guest's; the VMM's own follow
 constexpr unsigned own_entries = 1;
 constexpr unsigned local_entries = 8192;
 constexpr std::uint16_t selector_level_0 = global_entries * 8;

@@ -5,15 +5,16 @@
 
 #include <cstdint>
 
-// What the processor may remember of entries as they were before they changed. It remembers none whose
-// accessed bit it has not set, so that most of what a kernel invalidates needs nothing.
+// The translations that the processor may have cached from entries that have changed since. It caches no
+// entry whose accessed bit it has not set, so most of a kernel's invalidations need no work.
 namespace previrt::kvm {
 
 // An entry is about to change.
 void note_change(backend::TableNumber table, unsigned index, std::uint64_t old);
-// Everything is forgotten, but what changes from now on.
+// The processor has forgotten all translations.
 void forget_changes();
-// Whether what is remembered of `address`, by this root, may be old. It is said to be forgotten from now on.
+// Whether the processor may have cached an old translation of `address` by this root. The caller then
+// invalidates it.
 bool take_change(backend::TableNumber root, std::uint64_t address);
 
 } // namespace previrt::kvm

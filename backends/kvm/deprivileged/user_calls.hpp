@@ -5,27 +5,27 @@
 
 #include <cstdint>
 
-// System calls of user mode that do not pass KVM, for which SYSCALL is longer than all else of one. A site
-// that is followed by a comparison of the result, as C libraries have it,
+// System calls of user mode that do not pass through KVM, whose SYSCALL takes longer than the rest of a call.
+// If the instruction behind a site compares the result, as in C libraries, the VMM replaces
 //
-//     0f 05            syscall          becomes     ff 24 e5 SLOT    jmp *SLOT
+//     0f 05            syscall          by     ff 24 e5 SLOT    jmp *SLOT
 //     48 3d IMM32      cmp $IMM, %rax
 //
-// in a copy of its page, which is what is executed in place of the guest's (shadow_replacements.hpp). SLOT
-// names a stub: it enters the VMM as `syscall` would, and has the comparison. Where the site is, in the
-// current root, the stub reads. Wherever execution is, the guest sees the address of its own instruction.
-// Whoever jumps behind the site meets `e5`, which faults, and goes on in the stub.
+// in a copy of the page, which the program executes in place of the guest's page (shadow/replacements.hpp).
+// SLOT holds the address of a stub: it enters the VMM as `syscall` would, and then does the comparison. The
+// stub reads the address of its site in the current root. Wherever the processor is, the guest sees the
+// address of its own instruction. A jump behind the site meets `e5`, which faults, and continues in the stub.
 namespace previrt::kvm {
 
 void start_user_calls();
 
-// A system call came from the instruction before `next`. Some are looked at.
+// The instruction before `next` was a system call. Examines some of these.
 void note_user_call(std::uint64_t next);
 void follow_user_call_root(backend::TableNumber table);
 
-// Where the guest is, when the processor is in a stub.
+// The guest's RIP while the processor is in a stub.
 std::uint64_t address_seen(std::uint64_t address);
-// Where the processor has to be, when the guest is to be there.
+// The processor's RIP for this RIP of the guest.
 std::uint64_t address_executed(std::uint64_t address);
 // Whether the `syscall` there has become a jump.
 bool is_user_call(std::uint64_t address);

@@ -6,16 +6,17 @@
 
 namespace previrt::kvm_privileged {
 
-// Before an access: the monitor has delivered an interrupt since, by what the mailbox said of it. The devices
-// are brought to the same point.
+// Called before an access: if the monitor has delivered an interrupt by the mailbox's prediction, the devices
+// take the same step.
 void take_delivered();
 
-// INTA, if the 8259s ask for it.
+// INTA, if the 8259s request an interrupt.
 std::optional<std::uint8_t> take_interrupt();
 
-// After it: what can come by itself now, for the mailbox. The monitor, which runs next, looks there.
+// Called after an access: writes the next event of the devices into the mailbox, for the monitor, which runs
+// next.
 void predict();
-// The same, and the monitor runs at once where it must.
+// The same, but exits to the monitor at once if it has to act.
 void tell_monitor();
 
 } // namespace previrt::kvm_privileged

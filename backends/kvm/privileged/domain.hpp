@@ -15,7 +15,7 @@ extern const kvm::Handover handover;
 extern Mailbox mailbox;
 }
 
-// Of the map: guest-physical addresses.
+// In the map: guest-physical addresses.
 inline std::uint8_t* pointer_to(std::uint64_t physical) {
     return reinterpret_cast<std::uint8_t*>(map_address + physical);
 }
@@ -26,9 +26,9 @@ void request_of_monitor(PortRequest request);
 
 void start_events();
 
-// Puts the VMM into the guest's page tables, where Linux keeps the last 2 MiB free.
+// Puts the VMM into the guest's page tables, in the last 2 MiB, which Linux leaves free.
 void enter_address_space(std::uint64_t cr3);
-// The devices are here from now on.
+// The VMM has the devices from now on.
 void take_devices();
 
 } // namespace previrt::kvm_privileged

@@ -11,18 +11,18 @@ enum SiteForm : std::uint8_t { form_width = 3, form_out = 4, form_immediate = 8,
 
 // As entry.S pushes it.
 struct SiteFrame {
-    std::uint64_t general[16]; // RSP is not put back
+    std::uint64_t general[16]; // RSP is not restored
     std::uint64_t form;
     std::uint64_t rflags;
     std::uint64_t return_to;
-    std::uint64_t site_end; // of the call that stands in the site
+    std::uint64_t site_end; // of the call in the site
 };
 static_assert(sizeof(SiteFrame) == 20 * sizeof(std::uint64_t));
 
 // The site whose call ends there.
 const KnownSite& site_called(std::uint64_t call_end, Shape shape);
 
-// mmio_read, mmio_write: a register of a device's, or memory.
+// mmio_read, mmio_write: of a device register, or of RAM.
 void access_register(SiteFrame& frame);
 
 } // namespace previrt::kvm_privileged

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-// What the monitor and the VMM tell each other.
+// The data that monitor and VMM exchange.
 namespace previrt::process {
 
 using monitored::ConsoleRing;
@@ -17,11 +17,12 @@ using monitored::Part;
 struct ImageHeader {
     char magic[8];
     std::uint64_t image_end;
-    std::uint64_t event_word; // 32 bits: what the monitor sets and wakes (futex), before it sends its signal
+    std::uint64_t
+        event_word; // 32 bits: the monitor sets it and wakes waiters (futex), before it sends its signal
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'p', 'r', 'o', 'c'};
 
-// One page, at handover_address: the monitor writes it before the start.
+// One page, at handover_address, that the monitor writes before the start.
 struct Handover {
     std::uint64_t guest_memory; // bytes of RAM
     std::uint64_t vmm_bytes;    // at the file's start: the image, then the parts; the guest's RAM follows
@@ -30,12 +31,12 @@ struct Handover {
     Part output;
     Part input;
     Part filter; // instructions of a seccomp filter
-    Part users;  // with --isolate: the stub's page, and what is shared with each user process
+    Part users;  // with --isolate: the stub's page, and the memory shared with each user process
     std::uint64_t rewrites_user_calls;
     std::uint64_t isolates_user_mode;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
-    std::uint32_t most_hosts; // host processes: more are refused
+    std::uint32_t most_hosts; // host processes: the VMM refuses more
 };
 
 // What the monitor adds to the event word.

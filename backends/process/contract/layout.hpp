@@ -3,14 +3,14 @@
 
 #include <cstdint>
 
-// Where things are in each of the guest's host processes: what user mode may address ends at 2^47.
+// The address space of the guest's host processes. User mode's addresses end at 2^47.
 namespace previrt::process {
 
 constexpr unsigned page_shift = 12;
 constexpr std::uint64_t page_size = 4096;
 constexpr std::uint64_t large_page_size = std::uint64_t{1} << 21U;
 
-// ---- the low 2 GiB, where sign-extended 32-bit addresses reach: what a kernel is linked for, and the VMM.
+// ---- the low 2 GiB, which sign-extended 32-bit addresses reach: the kernel as it is linked, and the VMM.
 // Linux keeps programs off all of it, from its own image to the modules' end.
 
 // A relocatable kernel, slid from the last 2 GiB.
@@ -18,16 +18,16 @@ constexpr std::uint64_t kernel_address = 0x70000000;
 constexpr std::uint64_t kernel_room = 0x08000000;
 constexpr std::uint64_t image_address = kernel_address + kernel_room;
 constexpr std::uint64_t image_room = large_page_size;
-constexpr unsigned handover_index = 508; // the page of it that holds the handover
+constexpr unsigned handover_index = 508; // the page of the image's room that holds the handover
 constexpr std::uint64_t handover_address = image_address + (std::uint64_t{handover_index} << page_shift);
 // Memory of each process alone: stubs for user mode's system calls.
 constexpr std::uint64_t calls_address = image_address + image_room;
 constexpr std::uint64_t calls_bytes = 0x10000;
-// Memory of each process alone, where its signals are delivered.
+// Memory of each process alone: the stack of its signals.
 constexpr std::uint64_t private_address = calls_address + calls_bytes;
 constexpr std::uint64_t private_bytes = 0x40000;
-// With --isolate, of each user process: a stub, which all share, then calls_bytes as above, and what the two
-// sides tell each other, which lies where a host process of the kernel's has its signals' stack.
+// With --isolate, of each user process: a stub, which all share, then calls_bytes as above, and the memory
+// shared with the VMM, at the address at which a host process of the kernel has its signals' stack.
 constexpr std::uint64_t user_stub_address = calls_address - page_size;
 constexpr std::uint64_t user_state_address = private_address;
 constexpr std::uint64_t user_state_bytes = 0x20000;
@@ -38,8 +38,8 @@ static_assert(private_address + private_bytes <= modules_address);
 constexpr std::uint64_t modules_end = 0x7fff0000; // AddressSanitizer's shadow memory begins at 0x7fff7000
 
 // ---- above: the guest's kernel and the VMM have the last two slots of 512 GiB, the guest's user mode all
-// before. Sanitizers want fixed places for their memory: up to 0x640000000000, and for the guest's libraries
-// and stacks 0x7e8000000000 and what follows.
+// before. Sanitizers want fixed addresses for their memory: up to 0x640000000000, and from 0x7e8000000000 on
+// for the guest's libraries and stacks.
 
 constexpr std::uint64_t slot_bytes = std::uint64_t{1} << 39U;
 constexpr std::uint64_t user_end = 0x7f0000000000;
@@ -49,8 +49,8 @@ constexpr std::uint64_t ram_address = user_end;
 constexpr unsigned ram_slot = ram_address / slot_bytes;
 constexpr std::uint64_t most_ram = slot_bytes / 2;
 constexpr std::uint64_t arena_address = ram_address + most_ram;
-// All else of Linux's, which the shadow tables map. Linux wants espfix at the start of a slot, and uses half
-// of it.
+// The rest of Linux's layout, which the shadow tables map. Linux wants espfix at the start of a slot, and
+// uses half of the slot.
 constexpr std::uint64_t mapped_slot_address = ram_address + slot_bytes;
 constexpr std::uint64_t espfix_address = mapped_slot_address;
 constexpr std::uint64_t vmalloc_address = espfix_address + (slot_bytes / 2);
@@ -58,24 +58,25 @@ constexpr std::uint64_t vmalloc_bytes = std::uint64_t{192} << 30U;
 constexpr std::uint64_t frame_table_address = vmalloc_address + vmalloc_bytes; // Linux's vmemmap
 constexpr std::uint64_t processor_area_address = 0x7ff800000000;
 constexpr std::uint64_t fixed_map_address = 0x7fff00000000;
-constexpr std::uint64_t host_end = 0x7ffffffff000; // of what a process has
+constexpr std::uint64_t host_end = 0x7ffffffff000; // of a process's address space
 
-// Of the guest's address spaces; a guest with little memory has fewer (Handover::most_hosts), and what makes
-// more is refused.
+// Address spaces of the guest; a guest with little memory has fewer (Handover::most_hosts), and the VMM
+// refuses more.
 constexpr unsigned most_hosts = 128;
 
-// ---- what the VMM finds open
+// ---- open descriptors of the VMM
 
-constexpr int user_listener = 0;     // with --isolate: it tells what user processes ask for; made by the VMM
+constexpr int user_listener = 0;     // with --isolate: the requests of user processes; made by the VMM
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
-constexpr int output_event = 4;      // something is in the ring
-constexpr int packet_event = 5;      // where there is a network: sent, or there is room in what comes
-constexpr int life_line = 6;         // a pipe of the keeper's: when it ends, Linux kills all of the group
-constexpr int keepers_end = 7;       // of it, which nobody else has
+constexpr int output_event = 4;      // the output ring has bytes
+constexpr int packet_event =
+    5; // if there is a network: there are sent packets, or there is room for received ones
+constexpr int life_line = 6;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
+constexpr int keepers_end = 7; // of the pipe; no other process has it
 
-// By which the monitor calls.
+// The monitor's doorbell.
 constexpr int event_signal = 10; // SIGUSR1
-// By which the VMM stops a user process: what has no handler for it, ignores it (SIGURG).
+// The VMM stops a user process by this signal, because a process without a handler ignores it (SIGURG).
 constexpr int user_signal = 23;
 constexpr int timer_signal = 14; // SIGALRM
 

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the VMM and the stub of a user process (user_stub.S) tell each other. The guest's program can write to
-// all of it while it runs: what is read here is the program's word.
+// Memory shared by the VMM and the stub of a user process (user_mode/stub.S). The guest's program can write
+// to all of it while it runs: the VMM treats its contents as the program's word.
 namespace previrt::process {
 
-// A system call of the user process's own, on the VMM's behalf.
+// A system call of the user process on the VMM's behalf.
 struct UserOperation {
     std::uint64_t call;
     std::uint64_t arguments[6];
@@ -27,13 +27,13 @@ struct UserSegments {
 };
 
 struct UserState {
-    // By the stub, when it stops by a call; of the segments always.
+    // Written by the stub when it stops by a call; the segments always.
     std::uint64_t general[16];
     std::uint64_t rip;
     UserSegments segments;
     std::uint64_t call_number; // of the last rewritten system call
     std::uint64_t reserved[11];
-    // What it is to go on with.
+    // Registers with which the program continues.
     std::uint64_t exit_general[16];
     struct {
         std::uint64_t rip;
@@ -44,7 +44,7 @@ struct UserState {
     } exit_frame;
     UserSegments exit_segments;
     std::uint8_t loads_segments;
-    std::uint8_t arms_stack; // that of its signals, which the last one has taken away
+    std::uint8_t arms_stack; // gives the signal stack back, which the last signal has taken away
     std::uint8_t then;       // after the operations
     std::uint8_t reserved_byte;
     std::uint32_t started;
@@ -69,7 +69,7 @@ static_assert(offsetof(UserState, started) == USER_STARTED - USER_STATE);
 static_assert(offsetof(UserState, operation_count) == USER_OPERATION_COUNT - USER_STATE);
 static_assert(offsetof(UserState, operations) == USER_OPERATIONS - USER_STATE);
 static_assert(sizeof(UserOperation) == 64);
-// The small stack has eight bytes, behind all else.
+// The small stack has eight bytes, behind everything else.
 static_assert(sizeof(UserState) + 64 <= USER_SMALL_STACK_TOP - USER_STATE);
 static_assert(USER_SIGNAL_STACK + USER_SIGNAL_STACK_BYTES == USER_STATE + USER_STATE_BYTES);
 
@@ -90,7 +90,7 @@ enum class UserStop : std::uint8_t {
     failed = USER_STOP_FAILED,
 };
 
-// Of the VMM's memory: that of the template first, then those of the host processes.
+// In the VMM's memory: the template's part first, then those of the host processes.
 constexpr std::uint64_t user_part_bytes = calls_bytes + user_state_bytes;
 constexpr std::uint64_t user_parts_bytes = page_size + ((most_hosts + 1) * user_part_bytes);
 

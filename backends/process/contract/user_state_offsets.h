@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For user_stub.S and entry.S: numbers of layout.hpp and user_state.hpp, which asserts them.
+// For stub.S and entry.S: numbers of layout.hpp and user_state.hpp, which asserts them.
 // NOLINTBEGIN(modernize-macro-to-enum): an assembler knows no enum.
 #define USER_STUB 0x781ff000
 #define USER_STATE 0x78210000
@@ -51,7 +51,7 @@
 #define USER_SIGNAL_STACK (USER_STATE + 0x9000)
 #define USER_SIGNAL_STACK_BYTES 0x17000
 
-// What a stub asks for when it stops.
+// The requests with which a stub stops.
 #define USER_STOP_CALL 0x1000 // no system call of Linux's
 #define USER_STOP_BY_CALL 1
 #define USER_STOP_BY_SIGNAL 2

@@ -14,8 +14,9 @@ struct FilterInstruction {
     std::uint32_t value;
 };
 
-// What a user process may ask for: at two places of its stub the VMM, for what the VMM itself may do too. All
-// else comes to the stub as a signal: it is the program's. Gives the part of the room that it took.
+// The filter of a user process. Two places of its stub may call the VMM, for calls that the VMM itself may
+// make too. All other calls come to the stub as signals: they are the program's. Returns the part of the room
+// that it used.
 std::span<const FilterInstruction> make_user_filter(std::span<FilterInstruction> room);
 
 } // namespace previrt::process

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <span>
 
-// What has to change in the memory of each user process, in this order, before its program goes on. Host
+// Changes of the memory of each user process, in order, to be made before its program continues. Host
 // processes are given by their numbers.
 namespace previrt::process {
 
-// Whether it overlaps what each user process has of its own.
+// Whether the range overlaps memory that each user process has for itself.
 bool is_user_processes_own(std::uint64_t address, std::uint64_t bytes);
 
 void note_user_mapping(unsigned host, std::uint64_t address, std::uint64_t bytes, std::uint32_t protection,
@@ -21,7 +21,7 @@ void note_user_protection(unsigned host, std::uint64_t address, std::uint64_t by
 // All of it is unmapped.
 void outdate_user(unsigned host);
 
-// Until the next call.
+// Valid until the next call.
 std::span<UserOperation> take_user_operations(unsigned host);
 
 } // namespace previrt::process

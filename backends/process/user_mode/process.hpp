@@ -7,10 +7,10 @@
 #include <span>
 
 // With --isolate, the guest's user mode runs in processes of its own, one beside each host process of the
-// kernel's. They hold what user mode has, and a stub (user_stub.S). Linux lets them call nothing: a call of
-// the stub's waits for the VMM, which sees its number and arguments and says how it ends
-// (SECCOMP_RET_USER_NOTIF), and any other becomes a signal. So a user process that has stopped cannot go on
-// by itself, whatever its program has done, and nobody but the VMM changes what it maps.
+// kernel. They map user mode's pages and a stub (stub.S). Linux lets them make no call: a call of the stub
+// waits for the VMM, which sees its number and arguments and decides its result (SECCOMP_RET_USER_NOTIF), and
+// any other call becomes a signal. So a stopped user process cannot continue by itself, whatever its program
+// has done, and only the VMM changes its mappings.
 namespace previrt::process {
 
 extern "C" {
@@ -25,7 +25,7 @@ extern const std::uint8_t user_stub_signal_stack[];
 extern const std::uint8_t user_stub_end[];
 }
 
-// Where user processes have it.
+// The address in user processes.
 inline std::uint64_t stub_place(const std::uint8_t* place) {
     auto offset = static_cast<std::uint64_t>(place - user_stub);
     // clang adds the address to the symbol instead, and the sum exceeds a relocation of 32 bits.
@@ -37,30 +37,30 @@ constexpr std::uint64_t clone_beside_us = 0x8011; // CLONE_PARENT | SIGCHLD
 
 bool isolates();
 
-// Before the filter of our own.
+// Called before the VMM's own filter.
 void start_user_processes();
 
-// What the VMM has of a user process: those of host processes by their numbers.
+// The VMM's mapping of a user process's part, by the number of its host process.
 std::uint8_t* user_part(unsigned host);
 UserState& user_state(unsigned host);
 
-// What a user process has stopped for.
+// The reason why a user process stopped.
 struct UserStopped {
     std::uint64_t arguments[6];
 
     [[nodiscard]] bool is(UserStop why) const { return arguments[0] == static_cast<std::uint64_t>(why); }
 };
 
-// Makes the one of this host process, if there is none: it maps nothing of the guest's. False: the host gives
-// no further process.
+// Makes the user process of this host process, if there is none; it maps nothing of the guest's. False: the
+// host gives no further process.
 bool have_user_process(unsigned host);
-// It does these, none of which can fail, and stops again.
+// The user process makes these calls, none of which can fail, and stops again.
 void do_user_operations(unsigned host, std::span<const UserOperation> operations);
-// It does these, and then goes on with its exit state, until it stops or an event has come that is not to
-// wait. The last may fail, which then is what it stops for.
+// The user process makes these calls and then continues with its exit state, until it stops or an urgent
+// event comes. The last call may fail; then the process stops with that failure.
 struct UserRun {
     bool events_may_wait;
-    bool arms_stack; // that of its signals, if the last has taken it away
+    bool arms_stack; // gives the signal stack back, if the last signal has taken it away
 };
 UserStopped run_user_process(unsigned host, std::span<const UserOperation> operations, UserRun how);
 

@@ -3,7 +3,7 @@
 
 namespace previrt::process {
 
-// The guest is in user mode: it runs in the process beside this one, until it needs its kernel or the VMM.
+// Runs the guest's user mode in the process beside this one, until it needs its kernel or the VMM.
 void run_user_mode();
 
 } // namespace previrt::process

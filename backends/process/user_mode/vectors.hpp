@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <span>
 
-// The vector and floating-point registers of a user process, which are ours while the guest's kernel runs: it
-// saves and restores them by itself.
+// The vector and floating-point registers of a user process. While the guest's kernel runs, this process
+// holds them, because the kernel saves and restores them by itself.
 namespace previrt::process {
 
-constexpr std::size_t extended_bytes = 576; // of what XSAVE leaves at least
+constexpr std::size_t extended_bytes = 576; // that XSAVE leaves at least
 
 void start_user_vectors();
-// From what XSAVE has left there, which may be anything.
+// Loads an area that XSAVE wrote and the program may have changed.
 void load_user_vectors(std::span<const std::uint8_t> area);
-// For XRSTOR.
+// Saves them for XRSTOR.
 void save_user_vectors(std::span<std::uint8_t> area);
 
 } // namespace previrt::process

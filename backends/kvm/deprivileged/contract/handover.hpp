@@ -7,13 +7,13 @@
 
 #include <cstdint>
 
-// What the monitor and the VMM tell each other.
+// The data that monitor and VMM exchange.
 namespace previrt::kvm {
 
 using monitored::ConsoleRing;
 using monitored::Part;
 
-// The image begins with this: virtual addresses, for the monitor to give to KVM.
+// The image begins with this. Addresses are virtual: the monitor gives them to KVM.
 struct ImageHeader {
     char magic[8];
     std::uint64_t entry; // started at CPL 3, in 64-bit mode, with no stack
@@ -25,16 +25,16 @@ struct ImageHeader {
     std::uint64_t interrupt_table_bytes;
     std::uint64_t task;
     std::uint64_t task_bytes;
-    std::uint64_t event_word;  // 32 bits: the monitor adds event_call, and wakes who waits for it (futex)
-    std::uint64_t system_call; // LSTAR
-    std::uint64_t isolated_system_call; // the same, where the guest's user mode is isolated
+    std::uint64_t event_word;           // 32 bits: the monitor adds event_call, and wakes waiters (futex)
+    std::uint64_t system_call;          // LSTAR
+    std::uint64_t isolated_system_call; // the same, with --isolate
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
 
-// One page, at handover_address: the monitor writes it before the start.
+// One page, at handover_address, that the monitor writes before the start.
 struct Handover {
     std::uint64_t guest_memory; // bytes of RAM from ram_base on
-    std::uint64_t vmm_memory;   // where it begins, guest-physical
+    std::uint64_t vmm_memory;   // its start, guest-physical
     Part package;
     Part free; // whole pages, zero
     Part output;
@@ -47,7 +47,7 @@ struct Handover {
     std::uint64_t vmm_level1;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
-    std::uint64_t isolates_user_mode; // 1: it has page tables of its own, beside the kernel's
+    std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };
 

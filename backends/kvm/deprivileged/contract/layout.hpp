@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// Where things are: what the monitor builds before the first instruction, and the VMM finds.
+// The address space: the monitor builds it before the first instruction, and the VMM uses it.
 namespace previrt::kvm {
 
 constexpr unsigned page_shift = 12;
@@ -12,17 +12,18 @@ constexpr unsigned table_entries = 512;
 
 // ---- guest-physical, as KVM knows it
 
-// The guest's RAM, which it believes to begin at 0: above what a PC has below 4 GiB. The VMM's memory
-// follows, 2 MiB aligned, with its image at the start.
+// The guest's RAM, which begins at 0 for the guest, lies above the part of the first 4 GiB that a PC uses.
+// The VMM's memory follows, 2 MiB aligned, with its image at the start.
 constexpr std::uint64_t ram_base = std::uint64_t{1} << 32U;
 constexpr std::uint64_t local_apic = 0xfee00000;
-// No memory: a store is for the monitor.
+// No memory: a store exits to the monitor.
 constexpr std::uint64_t doorbells = 0xd0000000;
-constexpr std::uint64_t doorbell_output = 0;   // 4 bytes, an ioeventfd: something is in the ring
-constexpr std::uint64_t doorbell_end = 8;      // 4 bytes: the guest has ended, and the console says how
-constexpr std::uint64_t doorbell_packets = 16; // 4 bytes, an ioeventfd: sent, or there is room in what comes
+constexpr std::uint64_t doorbell_output = 0; // 4 bytes, an ioeventfd: the output ring has bytes
+constexpr std::uint64_t doorbell_end = 8;    // 4 bytes: the guest has ended, and the console says how
+constexpr std::uint64_t doorbell_packets =
+    16; // 4 bytes, an ioeventfd: there are sent packets, or there is room for received ones
 constexpr std::uint64_t doorbell_idle =
-    24; // 8 bytes: so many nanoseconds at most, or until the event word is not 0
+    24; // 8 bytes: waits at most this many nanoseconds, or until the event word is not 0
 
 // ---- virtual
 
@@ -35,20 +36,21 @@ constexpr std::uint64_t handover_address = image_address + (std::uint64_t{handov
 constexpr std::uint64_t doorbell_address = image_address + (std::uint64_t{doorbell_index} << page_shift);
 constexpr std::uint64_t local_apic_address = image_address + (std::uint64_t{local_apic_index} << page_shift);
 
-// The guest's RAM and the VMM's memory, from ram_base on: a slot that Linux documents as an unused hole with
-// 4-level paging.
+// The guest's RAM and the VMM's memory, from ram_base on, in a slot that Linux documents as an unused hole
+// with 4-level paging.
 constexpr unsigned map_root_index = 509;
 constexpr std::uint64_t map_address = 0xfffffe8000000000;
 
-// By which LDTR and TR name the VMM's own tables. KVM is given them whole and reads no descriptor.
+// LDTR and TR name the VMM's own tables by these. The monitor gives KVM the whole register, so KVM reads no
+// descriptor.
 constexpr std::uint16_t selector_local_table = 0x1010;
 constexpr std::uint16_t selector_task = 0x1020;
 
-// The interrupt of the local APIC's timer, and nobody else's. Where another thread has KVM deliver one, while
-// KVM is about to enter the guest with one, it may deliver that twice: on the same stack, and the guest's
-// state is lost.
+// The vector of the local APIC's timer, and of nothing else. If another thread has KVM deliver an interrupt
+// while KVM is about to enter the guest with one, KVM may deliver that one twice on the same stack, and the
+// guest's state is lost.
 constexpr unsigned event_vector = 0xf0;
-// What the monitor adds to the event word instead.
+// Instead, the monitor adds this to the event word.
 constexpr std::uint32_t event_call = 4;
 
 } // namespace previrt::kvm

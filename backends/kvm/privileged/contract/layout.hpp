@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-// Where things are, as in backends/kvm/deprivileged/contract/layout.hpp, but that the guest's RAM is where it
-// believes it to be.
+// As backends/kvm/deprivileged/contract/layout.hpp, but the guest's RAM is at its own guest-physical
+// addresses.
 namespace previrt::kvm_privileged {
 
 using kvm::handover_address;
@@ -20,22 +20,23 @@ using kvm::table_entries;
 constexpr std::uint64_t most_ram = std::uint64_t{3} << 30U;
 constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
 
-// ---- ports, where a PC has nothing
+// ---- ports, which a PC does not use
 
-constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: something is in the ring
-constexpr std::uint16_t port_packets = 0x5658; // likewise: packets were sent, or there is room in what comes
+constexpr std::uint16_t port_output = 0x5650; // an ioeventfd: the output ring has bytes
+constexpr std::uint16_t port_packets =
+    0x5658; // an ioeventfd: there are sent packets, or there is room for received ones
 constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
 enum class PortRequest : std::uint32_t {
-    answer = 1,   // to what it asked of the VMM
+    answer = 1,   // to the monitor's question
     attention,    // an interrupt waits for the guest, or the timer has to be set
-    ended,        // the guest has, and the console says how
+    ended,        // the guest has ended, and the console says how
     announcement, // the tag in R9, RDX in R8; RDI, RSI, RCX. RAX is the answer
 };
 
 // ---- virtual
 
-// All memory, from guest-physical 0 on: in the last 512 GiB, for which all of Linux's address spaces share a
-// table, and of which Linux documents the first 444 as an unused hole.
+// All memory, from guest-physical 0 on, in the last 512 GiB. All of Linux's address spaces share the table
+// for these, and Linux documents the first 444 GiB as an unused hole.
 constexpr std::uint64_t map_address = 0xffffff8000000000;
 constexpr unsigned map_most_tables = 444; // of 1 GiB each
 

@@ -6,38 +6,38 @@
 
 #include <cstdint>
 
-// What the monitor and a VMM in privileged mode tell each other while the guest runs. Neither runs while the
-// other does: KVM_RUN comes back first.
+// The data that the monitor and a VMM in privileged mode exchange while the guest runs. They never run at the
+// same time: KVM_RUN returns first.
 namespace previrt::kvm_privileged {
 
-// The image begins with this: virtual addresses.
+// The image begins with this. Addresses are virtual.
 struct ImageHeader {
     char magic[8];
-    std::uint64_t entry; // for what the monitor asks: at level 0, by page tables of the VMM's own
+    std::uint64_t entry; // of the monitor's questions: at level 0, in page tables of the VMM's own
     std::uint64_t stack_top;
-    std::uint64_t device_bytes; // of the PC's state
+    std::uint64_t device_bytes; // of the state of the PC's devices
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'p', '\0'};
 
 enum class Question : std::uint32_t {
     load,     // the guest. Answer: `boot`
-    activate, // page tables at `cr3` can hold the VMM; `devices`: a struct Pc. From now on sites call
+    activate, // page tables at `cr3` can hold the VMM; `devices` is a struct Pc. From now on sites call
     read_port,
     write_port, // `address`, `width`, `value`: by an instruction that is no site
     read_memory,
-    write_memory, // likewise, guest-physical: where no RAM is
-    packets,      // came, or there is room for some, or the link has changed
+    write_memory, // the same, guest-physical, outside RAM
+    packets,      // packets came, or there is room for some, or the link changed
     announce,     // `announcement`. Answer for a module: `value`
     halt,         // with interrupts disabled, for ever
     reset,
 };
 
-// What an interrupt was raised for.
+// The reason of an interrupt.
 enum class Cause : std::uint32_t {
     none,
-    request,  // the 8259s ask for it
-    deadline, // they will, at the deadline
-    input,    // they will, when a character comes
+    request,  // the 8259s request it
+    deadline, // the 8259s will request it at the deadline
+    input,    // the 8259s will request it when a character comes
 };
 
 constexpr std::uint32_t no_vector = 256;
@@ -58,7 +58,7 @@ struct Mailbox {
     std::uint64_t address;
     std::uint64_t value;
     Announcement announcement;
-    // Of the guest, by which its virtual addresses are understood.
+    // The guest's control registers, for its virtual addresses.
     std::uint64_t cr0;
     std::uint64_t cr3;
     std::uint64_t cr4;
@@ -66,18 +66,20 @@ struct Mailbox {
     std::uint32_t privilege_level;
     BootState boot;
 
-    // The VMM's, since its last look at the devices. A vector is the one that INTA would give.
+    // Written by the VMM after its last look at the devices. A vector is the one that INTA would give.
     std::uint64_t deadline;        // nanoseconds of the guest's clock
-    std::uint64_t output_deadline; // likewise: by then the reader wants to be called. The monitor clears it
+    std::uint64_t output_deadline; // likewise: the time at which the reader of the output wants the doorbell.
+                                   // The monitor clears it
     std::uint32_t request_vector;
     std::uint32_t deadline_vector;
     std::uint32_t input_vector;
 
-    // The monitor's.
-    std::uint64_t devices;          // guest-physical
-    Cause delivered;                // an interrupt, as INTA would; none other until the VMM has looked
-    std::uint64_t timer;            // it comes back by itself at this time
-    std::uint32_t waits_for_window; // it comes back when the guest enables interrupts
+    // Written by the monitor.
+    std::uint64_t devices; // guest-physical
+    Cause
+        delivered; // the interrupt that the monitor delivered, as by INTA; no other until the VMM has looked
+    std::uint64_t timer;            // the monitor enters at this time
+    std::uint32_t waits_for_window; // the monitor enters when the guest enables interrupts
 };
 static_assert(sizeof(Mailbox) <= 4096);
 
