@@ -6,12 +6,12 @@
 
 namespace previrt {
 
-// The directory `name` of the cache, absolute. Where it is not there, or was made from another `key`, `fill`
-// is called with an empty one. Several runs may ask at once: one fills it.
+// The absolute path of the cache's directory `name`. If it is missing, or was made from another `key`, calls
+// `fill` with an empty one. Of several concurrent runs one fills it.
 std::string cached_directory(const std::string& name, const std::string& key,
                              const std::function<void(const std::string& directory)>& fill);
 
-// The same where it needs no filling; else empty.
+// The same without filling; empty if it would have to be filled.
 std::string find_cached_directory(const std::string& name, const std::string& key);
 
 } // namespace previrt

@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// The system calls that a thread needs; any other ends the process by SIGSYS. What the C and C++ runtimes
-// need is in it from the beginning. Each throws InputError where the kernel has no such filters.
+// The system calls that a thread needs; any other call ends the process by SIGSYS. The filter always allows
+// the calls of the C and C++ runtimes. Each function throws InputError if the kernel has no such filters.
 class CallFilter {
 public:
     CallFilter();
@@ -18,14 +18,15 @@ public:
     // With these arguments only.
     void allow(int call, std::initializer_list<scmp_arg_cmp> arguments);
     static scmp_arg_cmp equals(unsigned argument, std::uint64_t value);
-    static scmp_arg_cmp equals_int(unsigned argument, int value);   // of 32 bits: the upper ones may be any
-    static scmp_arg_cmp has(unsigned argument, std::uint64_t bits); // all of them
+    static scmp_arg_cmp equals_int(unsigned argument,
+                                   int value); // compares 32 bits and ignores the upper ones
+    static scmp_arg_cmp has(unsigned argument, std::uint64_t bits); // all of these bits are set
     static scmp_arg_cmp has_not(unsigned argument, std::uint64_t bits);
 
-    // Fails with this error number, and ends nothing.
+    // The call fails with this error number and does not end the process.
     void refuse(int call, int error);
 
-    // For the calling thread, and those that it starts. It also forbids new privileges (PR_SET_NO_NEW_PRIVS).
+    // For the calling thread, and those that it starts. Also forbids new privileges (PR_SET_NO_NEW_PRIVS).
     void apply();
     // For all threads of the process.
     void apply_to_all_threads();

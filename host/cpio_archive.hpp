@@ -8,14 +8,14 @@
 
 namespace previrt {
 
-// Files for Linux's initramfs, owned by root (Documentation/driver-api/early-userspace/buffer-format.rst).
-// Archives behind each other are one.
+// An archive for Linux's initramfs, with files owned by root
+// (Documentation/driver-api/early-userspace/buffer-format.rst). Concatenated archives are one archive.
 class CpioArchive {
 public:
-    // Paths are without a leading slash; a directory comes before what is in it.
+    // Paths have no leading slash; add a directory before its contents.
     void add_directory(const std::string& path);
     void add_link(const std::string& path, const std::string& target);
-    // Throws InputError for one of 4 GiB.
+    // Throws InputError for 4 GiB or more.
     void add_file(const std::string& path, std::span<const std::uint8_t> contents, bool executable);
 
     // With its end mark.

@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// SHA-256 of a series of texts; each is set apart from the next by its length.
+// SHA-256 of a series of texts, each with its length in front.
 class Digest {
 public:
     Digest();

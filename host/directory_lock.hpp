@@ -10,7 +10,7 @@
 
 namespace previrt {
 
-// Held while a directory that several builds share is filled. The lock is a file beside it.
+// Held while a process fills a directory that several builds share. The lock is a file beside the directory.
 class DirectoryLock {
 public:
     explicit DirectoryLock(const std::string& directory)

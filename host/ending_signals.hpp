@@ -5,8 +5,9 @@
 
 namespace previrt {
 
-// The signals that end the guest, and us in order: the terminal gets its mode back. From here on they are
-// held for this thread and those that it starts, and wait in the descriptor. SIGPIPE is ignored.
+// The signals that end the guest, and then this program in order, so that the terminal gets its mode back.
+// From now on this thread and the threads that it starts block them; they arrive in the descriptor. SIGPIPE
+// is ignored.
 Descriptor hold_ending_signals();
 
 } // namespace previrt

@@ -8,19 +8,19 @@
 
 namespace previrt {
 
-// Files under absolute names, each there once and with every directory above it.
+// Files under absolute names. Adds each file once, after all directories above it.
 class Initramfs {
 public:
     // Throws InputError.
     void add_file(const std::string& name, std::span<const std::uint8_t> contents, bool executable);
-    // This machine's, under the name it has here.
+    // This machine's file, under the same name.
     void add_file_of_host(const std::string& name);
     void add_link(const std::string& name, const std::string& target);
 
     [[nodiscard]] std::vector<std::uint8_t> finish() && { return std::move(archive_).finish(); }
 
 private:
-    // Without the slash in front; empty if it is there already.
+    // Without the leading slash; empty if it is there already.
     std::string make_place(const std::string& name);
 
     std::set<std::string> names_;

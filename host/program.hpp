@@ -12,18 +12,18 @@
 
 namespace previrt {
 
-// Another program of this machine, found by PATH. No shell is between: arguments are passed as they are.
+// Another program of this machine, found by PATH. Arguments are passed unchanged, without a shell.
 struct Program {
-    std::vector<std::string> arguments;                           // the first is its name
-    std::string directory;                                        // to run in; empty: this one
-    std::vector<std::pair<std::string, std::string>> environment; // added to ours
-    // With less than ours it has no terminal either, and no descriptor that it is not given.
+    std::vector<std::string> arguments;                           // the first is the program's name
+    std::string directory;                                        // to run in; empty: the current one
+    std::vector<std::pair<std::string, std::string>> environment; // in addition to this program's
+    // With fewer rights than this program's, it also gets no terminal, and no descriptor but those given.
     Rights rights = Rights::ours;
-    // Descriptors that it gets under their own numbers.
+    // Descriptors that it gets, under the same numbers.
     std::vector<int> inherited = {}; // NOLINT(readability-redundant-member-init): may be left out
 };
 
-// Which descriptors of ours become 0, 1 and 2 of the program.
+// The descriptors that become 0, 1 and 2 of the program.
 struct ProgramDescriptors {
     int input = 0;
     int output = 1;
@@ -31,18 +31,18 @@ struct ProgramDescriptors {
 };
 
 // Exit statuses are the program's, or 128 + the signal that ended it.
-// Each throws InputError where the program cannot be started: the message names the Debian package if we know
-// it.
+// Each function throws InputError if the program cannot be started: the message names the Debian package if
+// it is known.
 pid_t start_program(const Program& program, const ProgramDescriptors& descriptors);
 int wait_for_program(pid_t process);
 
-// Throws InputError naming every one of these programs that is missing, with Debian's package.
+// Throws InputError with the name and Debian's package of every program that is missing.
 void require_programs(const std::vector<std::string>& names);
 
 int run_program(const Program& program);
-// Standard output and error together, line by line.
+// Gives standard output and error together, line by line.
 int run_program(const Program& program, const std::function<void(std::string_view line)>& line);
-// The first 64 KiB of standard output; what goes to standard error is shown.
+// The first 64 KiB of standard output; standard error is shown.
 struct ProgramOutput {
     int status;
     std::string text;

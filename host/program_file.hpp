@@ -8,12 +8,11 @@
 
 namespace previrt {
 
-// A file for a program to read that inherits the descriptor and has only these rights: whoever may not get
-// through the file's directories, or not read the file itself, reads it by name_of_inherited. Throws
-// InputError.
+// Opens a file for a program that inherits the descriptor and has only these rights. The program reads it
+// under name_of_inherited, even if it may not read the file or enter its directories. Throws InputError.
 Descriptor open_for_program(const std::string& path, Rights rights);
 
-// The name by which a program opens what it inherits.
+// The name by which a program opens an inherited descriptor.
 std::string name_of_inherited(const Descriptor& descriptor);
 
 } // namespace previrt

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// From here on the calling thread opens no file but for reading, and beneath this directory (empty: nowhere),
-// if Linux has Landlock (5.13). It can gain no privileges. False: it has not, and errno says why.
+// From now on the calling thread opens files only for reading, and only beneath this directory (empty: none),
+// and can gain no privileges. Needs Landlock (Linux 5.13). False: this failed, and errno says why.
 [[nodiscard]] bool allow_reading_beneath(const std::string& directory);
 
 } // namespace previrt

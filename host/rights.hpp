@@ -6,19 +6,18 @@
 
 namespace previrt {
 
-// What another program gets of this one's rights.
+// The part of this program's rights that another program gets.
 enum class Rights : std::uint8_t {
     ours,
-    of_user,  // those of our user: no capabilities, and none to be gained
-    not_root, // nor those of root, if that is our user: it runs as one that no other process is
+    of_user,  // those of this user: no capabilities, and no way to gain any
+    not_root, // if this user is root, the program also becomes a user that no other process has
 };
 
-// For a child that is about to become another program: makes only calls that are safe after fork. False, with
-// errno: Linux refuses it.
+// For a child before exec: makes only calls that are safe after fork. False, with errno: Linux refuses.
 bool take_rights(Rights rights);
 
-// Does it in a process of its own that has only these rights; after a fork. Gives errno of what failed; 0:
-// nothing did.
+// Runs `action` in a process of its own that has only these rights; after a fork. Returns the errno of a
+// failure; 0: success.
 int try_with_rights(Rights rights, const std::function<bool()>& action);
 
 } // namespace previrt

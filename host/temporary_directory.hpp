@@ -11,7 +11,7 @@
 
 namespace previrt {
 
-// Removed at the end, with all that is in it.
+// A directory that is removed with its contents at the end.
 class TemporaryDirectory {
 public:
     TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "previrt-XXXXXX").string()) {

@@ -5,18 +5,18 @@
 
 namespace previrt {
 
-// A path of the tree that this previrt was built from.
+// A path in the source tree of this previrt.
 std::string in_source_tree(const std::string& path);
-// What a guest's build includes and assembles with.
+// The headers and macros that a guest's build uses.
 std::string definitions_directory();
 std::string this_program();
-// Another of our programs: all lie in one directory.
+// Another program of previrt's: all are in one directory.
 std::string program_beside_this(const std::string& name);
 
 // Downloads and unpacked sources: $PREVIRT_CACHE, else previrt/ in $XDG_CACHE_HOME or ~/.cache.
 std::string cache_directory();
 
-// With every parent that is missing; throws InputError.
+// With all missing parents. Throws InputError.
 void make_directories(const std::string& path);
 
 } // namespace previrt

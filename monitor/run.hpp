@@ -17,7 +17,7 @@ struct PlaceReport {
     std::string refusal;  // where it does not: the reason that run_guest would give
 };
 
-// Tries all of them.
+// Probes all places.
 std::vector<PlaceReport> probe_places();
 // The place that `auto` takes for a guest that asks for nothing else.
 std::string automatic_place();

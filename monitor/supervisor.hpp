@@ -5,9 +5,9 @@
 
 namespace previrt {
 
-// Runs it in a process of its own, which has given up all that it does not need when it meets a guest. This
-// one only waits: it hands on the signals that a monitor takes, and where the other is killed it says so and
-// gives the terminal its mode back. Neither outlives the other. Gives what it gives, which is an exit status.
+// Runs `run` in a process of its own, which gives up all rights that it does not need before it runs a guest.
+// The calling process only waits: it passes on the signals for the monitor. If the other process is killed,
+// it says so and restores the terminal's mode. Neither outlives the other. Returns the exit status of `run`.
 int run_supervised(const std::function<int()>& run);
 
 } // namespace previrt

@@ -17,28 +17,29 @@
 
 namespace previrt {
 
-// Events (eventfd) for a console.
+// Events (eventfd) of a console.
 struct ConsoleEvents {
-    Descriptor output; // the guest's: something is in its ring, or it read what is in ours
-    Descriptor ended;  // the processor's: there is no guest any more
+    Descriptor output; // the guest's doorbell: it wrote to the output ring, or read from the input ring
+    Descriptor ended;  // the processor's: the guest has ended
 };
 
-// A guest's console, on our standard input and output or wherever the options want it.
+// A guest's console, on standard input and output or at the options' console.
 class MonitoredConsole {
 public:
-    // `input_came`: calls the guest to its ring.
+    // `input_came`: rings the guest for its input ring.
     MonitoredConsole(const RunOptions& options, const ConsoleEvents& events, monitored::ConsoleRing& output,
                      monitored::ConsoleRing& input, std::function<void()> input_came);
 
-    // Once this thread has no more privileges than it needs.
+    // Call it when this thread has no more privileges than it needs.
     void begin() { host_.begin(); }
-    // Until the guest has ended, or we have had enough. `terminal`: standard input is one, and raw.
+    // Until the guest has ended, or the user, time or a signal ends it. `terminal`: standard input is a
+    // terminal in raw mode.
     void relay(const Descriptor& ending_signals, bool terminal);
-    // By another thread, once there is no guest any more: its last output gets out.
+    // By another thread, after the guest has ended: delivers its last output.
     MachineEnd deliver(const Descriptor& ending_signals);
 
     [[nodiscard]] const VmmConsole& vmm() const { return vmm_; }
-    // The last of what the guest printed.
+    // The end of the guest's output.
     [[nodiscard]] const std::string& tail() const { return tail_; }
 
 private:

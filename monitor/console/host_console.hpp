@@ -14,9 +14,8 @@
 
 namespace previrt {
 
-// What this machine has at the other end of a guest's console: standard input and output, or where the
-// options want it. Only poll() waits here: neither a reader that has stopped nor a guest that never
-// reads delays anybody.
+// The host's side of a guest's console: standard input and output, or the options' console. Only poll() waits
+// here: neither a stopped reader nor a guest that never reads delays the monitor.
 class HostConsole {
 public:
     using Clock = std::chrono::steady_clock;
@@ -25,29 +24,29 @@ public:
     // Throws InputError.
     explicit HostConsole(const RunOptions& options);
 
-    // Before anything is shown, and once this thread has no more privileges than it needs.
+    // Call it before any output, when this thread has no more privileges than it needs.
     void begin();
 
-    // Standard input is a terminal, and raw.
+    // Standard input is a terminal in raw mode.
     void is_terminal() { terminal_ = true; }
     [[nodiscard]] bool has_terminal() const { return terminal_; }
 
     void show(std::string_view text);
-    // Nobody has read what was shown before: whoever prints more has to wait.
+    // The reader has not taken earlier output: further output has to wait.
     [[nodiscard]] bool is_full() const;
 
-    // What was typed, for the guest; and that it has taken some of it.
+    // Typed keys for the guest; took_keys() removes those that the guest has taken.
     [[nodiscard]] std::string_view keys() const { return keys_; }
     void took_keys(std::size_t count) { keys_.erase(0, count); }
     [[nodiscard]] bool may_type() const { return input_open_; }
     [[nodiscard]] bool typed_end() const { return typed_end_; } // Ctrl-]
 
-    // A terminal's keys are read at any time, others where they are wanted and none are there.
+    // A terminal is read at any time; other input only if the guest wants keys and none wait.
     [[nodiscard]] Polls wanted(bool wants_keys) const;
     void polled(const Polls& polls);
 
-    // The guest is over. Waits until all that it printed has been taken: if it ended by itself, until time, a
-    // signal or Ctrl-] end that; else for some seconds.
+    // The guest has ended. Waits until the reader has taken all output. If the guest ended by itself, the
+    // deadline, a signal or Ctrl-] end the wait; else some seconds do.
     void deliver(MachineEnd& end, int signals, std::optional<Clock::time_point> deadline);
 
 private:

@@ -9,18 +9,18 @@
 
 namespace previrt {
 
-// Takes the lines of another voice out of a stream, as they come: from one of the marks, wherever in a line
-// it stands, to the line's end. A hypervisor speaks into the midst of a guest's lines, which then go on.
+// Takes another speaker's lines out of a stream: from a mark, anywhere in a line, to the end of that line. A
+// hypervisor prints in the middle of a guest's line, which then continues.
 class LineSieve {
 public:
     using Taken = std::function<void(const std::string& mark, std::string_view text)>;
 
-    // `taken` gets what follows the mark, without the end of the line.
+    // `taken` gets the text behind the mark, without the end of the line.
     LineSieve(std::vector<std::string> marks, Taken taken);
 
-    // What is left. The beginning of a mark at the end of `text` is held back until more is known.
+    // Returns the rest. Holds back the beginning of a mark at the end of `text`, until more text decides.
     std::string read(std::string_view text);
-    // What is held back, for those who wait no longer. It may still turn out to have begun a mark.
+    // Returns the held-back text after a silence. It may still prove to be the beginning of a mark.
     std::string release();
 
 private:
@@ -30,10 +30,10 @@ private:
 
     std::vector<std::string> marks_;
     Taken taken_;
-    const std::string* mark_ = nullptr; // of the line that is being taken
+    const std::string* mark_ = nullptr; // of the current line
     std::string line_;
     std::string held_;         // the beginning of a mark
-    std::size_t released_ = 0; // of what is held
+    std::size_t released_ = 0; // characters of held_
 };
 
 } // namespace previrt

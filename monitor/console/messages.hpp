@@ -8,7 +8,7 @@
 
 namespace previrt {
 
-// What is written to std::cerr while this lives. Once a guest runs, it waits for nobody who reads it.
+// Takes over std::cerr while it lives. Once a guest runs, it waits for no reader.
 class Messages : private std::streambuf {
 public:
     Messages();
@@ -16,7 +16,7 @@ public:
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
-    // The guest begins. What was written before is where it should be: a terminal's mode may change.
+    // The guest begins. Earlier messages are written first, because a terminal's mode may change.
     void detach();
     [[nodiscard]] OutputPump& pump() { return pump_; }
 

@@ -13,32 +13,33 @@
 
 namespace previrt {
 
-// Writes to a descriptor that nobody may read, and so may block for ever: by a thread of its own, behind a
-// pipe. The giver of text never waits. The descriptor's own mode stays, since other programs share it.
+// Writes to a descriptor that may block for ever, by a thread of its own behind a pipe. The caller never
+// waits. The descriptor's mode stays, since other programs share it.
 class OutputPump {
 public:
     // Throws InputError.
     explicit OutputPump(int descriptor);
-    ~OutputPump(); // what is not written by then is lost
+    ~OutputPump(); // discards unwritten text
     OutputPump(const OutputPump&) = delete;
     OutputPump& operator=(const OutputPump&) = delete;
 
-    // From here on it is written. The thread has the filter and the privileges that the caller has by then.
+    // Begins to write. The thread has the caller's filter and privileges at this time.
     void start();
 
-    // Takes all of it, and holds the rest while the pipe is full. The caller gives no more until then.
+    // Takes all text, and holds the rest while the pipe is full. The caller must not write more until it has
+    // room.
     void write(std::string_view text);
     [[nodiscard]] bool is_full() const { return !held_.empty(); }
-    // Nothing more comes.
+    // No more text will come.
     void end();
-    // Behind end(): all has been written, or cannot be.
+    // After end(): all text has been written, or cannot be.
     [[nodiscard]] bool is_over() const { return over_; }
 
-    // To be polled: room, or its end. Then polled().
+    // For poll(): room in the pipe, or its end. Call polled() afterwards.
     [[nodiscard]] pollfd wanted() const;
     void polled(const pollfd& poll);
 
-    // Ends it, and waits until all is written, but no longer than this.
+    // Calls end(), and waits until all is written, at most for this time.
     void finish(std::chrono::milliseconds within);
 
     // Of what it was given.

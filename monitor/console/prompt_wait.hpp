@@ -6,16 +6,16 @@
 
 namespace previrt {
 
-// When what is typed may go to the guest. What comes from a file or a program, not from a person, waits for
-// the guest to ask: a UART that is being set up drops it.
+// Decides when typed input goes to the guest. Input from a file or a program, not from a person, waits for a
+// prompt of the guest: a UART that is being set up drops it.
 class PromptWait {
 public:
     using Clock = std::chrono::steady_clock;
 
     // The guest printed something.
     void heard(Clock::time_point now) { heard_at_ = now; }
-    // The guest has been there since `since`; `in_a_line`: what it printed last is unfinished. Once over, it
-    // is over for good.
+    // The guest has been there since `since`; `in_a_line`: its last output is an unfinished line. Once the
+    // wait is over, it stays over.
     bool over(Clock::time_point now, Clock::time_point since, bool in_a_line, bool person);
 
     [[nodiscard]] bool is_over() const { return over_; }

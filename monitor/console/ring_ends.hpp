@@ -9,16 +9,17 @@
 
 namespace previrt {
 
-// Our ends of the rings. The guest can write all of a ring at any time: our own counter is kept here and
-// never read back, and the other one is read once and believed as far as the ring's size.
+// The monitor's ends of the rings. The guest can write all of a ring at any time. Therefore each end keeps
+// its own counter and never reads it back; it reads the guest's counter once, and believes it only within the
+// ring's size.
 
 class RingReader {
 public:
     explicit RingReader(monitored::ConsoleRing& ring) : ring_(ring) {}
 
-    // Before it waits for a doorbell: false where something has come already. read() ends it.
+    // Announces a wait for a doorbell. False: bytes have come already. read() ends the wait.
     bool wait();
-    // What is there: no more than the ring holds, whatever the guest claims. All of it counts as read.
+    // Takes all bytes in the ring: no more than its size, whatever the guest claims.
     std::string read();
 
 private:
@@ -30,7 +31,7 @@ class RingWriter {
 public:
     explicit RingWriter(monitored::ConsoleRing& ring) : ring_(ring) {}
 
-    // Gives how much of the text there was room for.
+    // Returns the number of characters for which there was room.
     std::size_t write(std::string_view text);
 
 private:

@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// Our terminal as the guest's: every key goes to the guest, until this is destroyed; what nobody has read
-// then is discarded. Nothing where standard input is no terminal.
+// Gives the terminal to the guest in raw mode: every key goes to the guest, until this is destroyed. Unread
+// keys are then discarded. Does nothing if standard input is no terminal.
 class RawTerminal {
 public:
     RawTerminal();
@@ -25,17 +25,17 @@ private:
 
 constexpr char end_guest_key = 0x1d; // Ctrl-]
 
-// What a guest's console says of its end.
+// Reads the guest's console for messages about its end.
 class ConsoleWatch {
 public:
     void read(std::string_view output);
 
     // "Kernel panic - not syncing: ..."
     [[nodiscard]] const std::string& panic() const { return panic_; }
-    // "reboot: ..." of Linux, "guest: end" of tests/guests: the kernel is through, and resets, powers off or
+    // "reboot: ..." of Linux, "guest: end" of tests/guests: the kernel is done, and resets, powers off or
     // halts.
     [[nodiscard]] bool said_goodbye() const { return goodbye_; }
-    // An unfinished line: a prompt, when nothing follows.
+    // An unfinished line: a prompt, if no more text comes.
     [[nodiscard]] bool in_a_line() const { return !line_.empty(); }
 
 private:

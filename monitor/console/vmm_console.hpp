@@ -9,17 +9,18 @@
 
 namespace previrt {
 
-// A console that an in-place VMM shares with its guest: what the VMM says to us (inplace-vmm/package.hpp) is
-// taken out, and its notes go to standard error.
+// A console that an in-place VMM shares with its guest. Takes out the VMM's lines for the monitor
+// (inplace-vmm/package.hpp), and prints its notes on standard error.
 class VmmConsole {
 public:
     VmmConsole();
 
-    // The guest's part.
+    // Returns the guest's output.
     std::string read(std::string_view output);
     std::string release() { return sieve_.release(); }
 
-    // How it ended ("powered off"), if nothing came after that: a guest can print such a line as well.
+    // The end that the VMM reported ("powered off"), if no output came afterwards: a guest can print such a
+    // line too.
     [[nodiscard]] const std::optional<std::string>& end() const { return end_; }
     // JSON.
     [[nodiscard]] const std::optional<std::string>& counters() const { return counters_; }

@@ -5,17 +5,18 @@
 
 namespace previrt {
 
-// From here on the calling thread, and no other, gets from the kernel only what the loop that it is about to
-// enter needs, and no privileges: whatever a guest makes of it. Anything else ends the process. Each throws
-// InputError where the kernel has no such filters.
+// Each function restricts the calling thread alone: it keeps no privileges, and only the system calls of the
+// loop that it is about to enter, whatever a guest makes of the thread. Any other call ends the process. Each
+// throws InputError if the kernel has no such filters.
 
 // Runs the processor behind this descriptor.
 void confine_processor_thread(int processor);
-// Waits for a guest's first process, gives leave to make others, and ends this group of them.
+// Waits for a guest's first process, permits further ones, and kills their group.
 void confine_waiting_thread(pid_t group);
-// Reads and writes what is open.
+// Reads and writes open descriptors.
 void confine_privileged_processor_thread(int processor);
-// Of console or packets. Calls the guest, a group of processes by the signal for that; 0: it is none.
+// A relay of the console or of packets. It rings a guest that is a group of processes by a signal; 0: the
+// guest is none.
 void confine_relay_thread(pid_t group = 0);
 
 } // namespace previrt

@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// What became of a guest whose monitor this process was, in `place`. Says it, and writes the counters that
-// were asked for, `counts` among them.
+// Reports the end of a guest that this process monitored in `place`, and writes the requested counters, with
+// `counts`.
 RunStatus judge_monitored_guest(const RunOptions& options, const MonitoredConsole& console,
                                 const MonitoredEnd& end, const char* place, const nlohmann::json& counts);
 

@@ -17,27 +17,27 @@ struct MonitoredEnd {
     ProcessorEnd processor;
 };
 
-// A thread's work, and how another thread ends it.
+// The work of a thread, and the way for another thread to end it.
 struct ProcessorThread {
     std::function<ProcessorEnd()> run; // confines itself first
     std::function<void(pthread_t)> stop;
-    pid_t group = 0;            // of processes that are the guest, which the others may call
-    bool is_nobody = true;      // the guest, where it is processes: its user
-    MissingLayers missing = {}; // between it and this machine
+    pid_t group = 0;            // of the guest's processes, which other threads may ring
+    bool is_nobody = true;      // the user of the guest's processes is nobody
+    MissingLayers missing = {}; // between the guest and this machine
 };
 
-// Another's, where there is a network.
+// The thread of the network.
 struct PacketThread {
-    std::function<void()> run; // confines itself first; empty: there is none
+    std::function<void()> run; // confines itself first; empty: there is no network
     std::function<void()> end;
-    pid_t process = 0;     // of its own, to be ended; 0: none
-    bool connects = false; // again and again, by a path
+    pid_t process = 0;     // the network's own process, to be killed; 0: none
+    bool connects = false; // it connects repeatedly, by a path
 };
 
 Descriptor make_event();
 ConsoleEvents make_events();
 
-// Until the guest has ended, or has to be ended.
+// Until the guest ends, or the monitor has to end it.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets = {});

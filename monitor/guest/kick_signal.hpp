@@ -3,11 +3,10 @@
 
 namespace previrt {
 
-// Calls the thread that runs a processor out of KVM_RUN: all that it says is that there may be something to
-// do.
+// Interrupts KVM_RUN of the processor's thread. It carries no information: the thread looks for work.
 int calling_signal();
 
-// From now on its arrival ends nothing.
+// From now on the signal ends no process.
 void receive_calling_signals();
 
 } // namespace previrt

@@ -9,13 +9,13 @@
 
 namespace previrt {
 
-// Memory that is ours while this lives.
+// Owns mapped memory.
 class Mapping {
 public:
-    // A guest's: zeros that take no room until they are touched, at a multiple of 2 MiB. Throws InputError
-    // where this machine has not so much.
+    // A guest's memory: zeros that take no room until they are touched, at a multiple of 2 MiB. Throws
+    // InputError if this machine has not enough.
     static Mapping of_guest(std::uint64_t bytes);
-    // What a descriptor shares. Throws InputError.
+    // Shared memory of a descriptor. Throws InputError.
     static Mapping of_descriptor(const Descriptor& descriptor, std::size_t bytes);
 
     Mapping(Mapping&& other) noexcept;

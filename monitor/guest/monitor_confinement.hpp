@@ -7,22 +7,22 @@
 
 namespace previrt {
 
-// Of a process that is the monitor of one guest, and nothing else.
+// The needs of a process that only monitors one guest.
 struct MonitorNeeds {
-    pid_t guest = 0;             // a group of processes; 0: it is none
-    bool guest_is_nobody = true; // by its user; of a guest that is no processes, what we may become
-    pid_t network = 0;           // a process that is ours to end; 0: none
-    bool connects = false;       // to a socket of this machine by its path, again and again
+    pid_t guest = 0;             // the group of the guest's processes; 0: the guest is none
+    bool guest_is_nobody = true; // the guest's processes have the user nobody. For a guest without processes:
+                                 // this process may become nobody
+    pid_t network = 0;           // a process that this one may kill; 0: none
+    bool connects = false;       // to a socket of this machine by its path, repeatedly
 };
 
-// Before there is a guest: all threads of this process, and those to come, get from the kernel only what a
-// monitor needs until its end; this thread, and those to come, have no privileges, no user's rights where
-// that was root, and no file that is not open. Gives the layers that this machine does not. Throws InputError
-// where the kernel has no filters.
+// Called before there is a guest. All threads of this process, present and future, keep only the system calls
+// of a monitor. This thread and future ones have no privileges, are not root, and can open no file. Returns
+// the layers that this machine lacks. Throws InputError if the kernel has no filters.
 std::vector<std::string> confine_monitor(const MonitorNeeds& needs);
 
-// Parts of it, for other processes of the monitor's. `connects`: the user for files stays. False: this
-// machine refuses it.
+// Parts of it, for the monitor's other processes. `connects`: the file-system user stays. False: this machine
+// refuses.
 [[nodiscard]] bool leave_root(bool connects);
 // Of the calling thread. Throws InputError.
 void drop_capabilities();

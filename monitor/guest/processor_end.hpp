@@ -5,10 +5,10 @@
 
 namespace previrt {
 
-// How a virtual processor came to its end.
+// The end of a virtual processor.
 struct ProcessorEnd {
-    bool guest_rang = false; // the doorbell for it
-    std::string failure;     // empty where it was stopped
+    bool guest_rang = false; // the doorbell of its end
+    std::string failure;     // empty if another thread stopped it
 };
 
 } // namespace previrt

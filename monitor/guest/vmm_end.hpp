@@ -11,10 +11,10 @@ namespace previrt {
 // The VMM said that the guest powered off or rebooted.
 bool guest_ended_itself(const VmmConsole& vmm);
 
-// Prints why else the VMM ended the guest; false if it said nothing of that kind.
+// Prints the VMM's other reason for ending the guest; false if there is none.
 bool say_why_vmm_ended_guest(const VmmConsole& vmm);
 
-// Writes the counters that were asked for, and `more` members. A run without them has failed.
+// Writes the requested counters, with the members of `more`. A run that lacks them has failed.
 RunStatus write_counters(const RunOptions& options, const VmmConsole& vmm, RunStatus status,
                          const nlohmann::json& more);
 

@@ -12,7 +12,7 @@
 
 namespace previrt {
 
-// A request to KVM. Throws InputError naming the request where it fails.
+// A request to KVM. Throws InputError with the request's name if it fails.
 int kvm_request(const Descriptor& descriptor, unsigned long request, const char* name,
                 std::uintptr_t argument = 0);
 template <typename Structure>
@@ -20,11 +20,11 @@ int kvm_request(const Descriptor& descriptor, unsigned long request, const char*
     return kvm_request(descriptor, request, name, reinterpret_cast<std::uintptr_t>(argument));
 }
 
-// Puts memory of ours where a virtual machine finds it.
+// Adds memory of this process to a virtual machine.
 void add_kvm_memory(const Descriptor& machine, std::uint32_t slot, std::uint64_t physical,
                     std::span<std::uint8_t> bytes);
 
-// A structure of KVM's that ends with an array, with room for some entries: all zero.
+// A structure of KVM's that ends with an array, with room for some entries; all zero.
 template <typename Structure>
 class KvmList {
 public:
@@ -39,15 +39,15 @@ private:
     std::vector<std::uint64_t> room_;
 };
 
-// The host's KVM. Throws InputError, with how to mend it, where it is not there or cannot do what we need.
+// Opens the host's KVM. Throws InputError, with the remedy, if it is missing or lacks something.
 Descriptor open_kvm(const std::string& path = "/dev/kvm");
 
 // Answers as ioctl does.
 using KvmQuestion = std::function<int(unsigned long request, int argument)>;
-// Throws InputError where what answers is not the KVM we need. `path`: what to call it.
+// Throws InputError if this is not a KVM that the monitor can use. `path`: for messages.
 void check_kvm(const std::string& path, const KvmQuestion& ask);
 
-// What the error of opening it means.
+// Explains the error of opening it.
 std::string kvm_open_failure(const std::string& path, int error);
 
 } // namespace previrt

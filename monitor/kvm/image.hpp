@@ -11,8 +11,8 @@
 
 namespace previrt {
 
-// An in-place VMM for KVM, an ELF file that has been checked: its segments lie behind each other in the last
-// 2 MiB, before what the monitor puts there, and what its header names lies in them.
+// A checked in-place VMM for KVM, from an ELF file: its segments lie in order in the last 2 MiB, before the
+// monitor's pages, and contain everything that its header names.
 struct VmmSegments {
     std::vector<std::uint8_t> file;
     std::vector<LoadSegment> segments; // by virtual address

@@ -21,7 +21,7 @@
 
 namespace previrt {
 
-// A virtual machine of the host's KVM, with nothing in it but memory, a processor, its interrupt controller
+// A virtual machine of the host's KVM. It has only memory, a processor, the processor's interrupt controller
 // and the doorbells.
 class KvmMachine {
 public:
@@ -29,12 +29,12 @@ public:
     KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
                std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none");
 
-    // Once: until the guest has ended, or has to be ended. Its console is that of the options, which live as
-    // long as this.
+    // Call it once. Runs until the guest ends, or the monitor has to end it. Its console is the options'; the
+    // options must outlive this.
     MonitoredEnd run(const RunOptions& options);
-    // Of run().
+    // Valid after run().
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
-    // For the file of counters, beside the VMM's: none.
+    // For the file of counters, beside the VMM's. There are none.
     [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
 
     // For --verbose.

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// The host's KVM, asked by ourselves. Throws InputError.
+// The host's KVM, without QEMU. Throws InputError.
 PreparedRun prepare_kvm(const RunOptions& options);
 
 PlaceFinding probe_kvm();

@@ -17,10 +17,10 @@
 
 namespace previrt {
 
-// How often KVM_RUN came back, by reason.
+// The number of exits of KVM_RUN, by reason.
 using KvmExits = std::map<std::uint32_t, std::uint64_t>;
 
-// Whether the guest's user mode has page tables of its own, or reaches what its kernel reaches.
+// Whether the guest's user mode has page tables of its own, or can access all that its kernel can.
 enum class UserMode : std::uint8_t { with_kernel, isolated };
 
 class KvmProcessor {
@@ -30,14 +30,14 @@ public:
     // The state in which the VMM's image begins. `root`: of its page tables.
     void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
 
-    // Until the guest ends, fails, or is stopped. `event_word`: see ImageHeader. Throws nothing but what
-    // memory lacks.
+    // Until the guest ends, fails, or is stopped. `event_word`: see ImageHeader. Throws only for lack of
+    // memory.
     ProcessorEnd run(std::uint32_t& event_word);
-    // From another thread: run() comes back, in `thread` or before it began there.
+    // From another thread: run() returns, in `thread` or before it began there.
     void stop(pthread_t thread);
 
     [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
-    // Once run() came back.
+    // Valid after run().
     [[nodiscard]] const KvmExits& exits() const { return exits_; }
     [[nodiscard]] std::vector<KvmStat> read_stats() const { return KvmStats(processor_).read(); }
 

@@ -12,13 +12,13 @@
 
 namespace previrt {
 
-// What --verbose tells of a virtual machine.
+// The output of --verbose about a virtual machine.
 
 std::string describe(KvmMode mode);
 
 void describe_layout(std::ostream& output, const KvmLayout& layout, UserMode user_mode);
 
-// Why the processor came back to us, and how often; and what KVM counted.
+// The reasons and number of the processor's exits, and KVM's own counts.
 void describe_exits(std::ostream& output, const KvmExits& exits, const std::vector<KvmStat>& stats);
 
 } // namespace previrt

@@ -7,7 +7,8 @@
 
 namespace previrt {
 
-// Of 64-bit mode, without base and limit, and accessed already: readable code, writable data.
+// Segments of 64-bit mode, without base and limit, and with the accessed bit set: readable code, writable
+// data.
 kvm_segment code_segment(std::uint16_t selector, std::uint8_t level);
 kvm_segment data_segment(std::uint16_t selector, std::uint8_t level);
 

@@ -14,12 +14,12 @@ struct KvmStat {
     std::uint64_t value;
 };
 
-// What the host's KVM counted for a virtual machine or processor.
+// The counts of the host's KVM for a virtual machine or processor.
 class KvmStats {
 public:
     explicit KvmStats(const Descriptor& machine_or_processor);
 
-    // The numbers that are not 0. None where it does not tell. Needs no other system call than pread.
+    // The counts that are not 0; empty if KVM gives none. Uses no system call but pread.
     [[nodiscard]] std::vector<KvmStat> read() const;
 
 private:

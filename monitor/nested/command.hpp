@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// For a shell: `program run --on kvm` with these options, where no cache tells the loader of the libraries'
-// places.
+// For a shell: `program run --on kvm` with these options, on a host without a cache of library paths for the
+// loader.
 std::string nested_command(const std::string& program, const std::vector<std::string>& libraries,
                            const RunOptions& options);
 

@@ -12,16 +12,16 @@
 
 namespace previrt {
 
-// Who speaks on the three serial lines of a machine with a Linux that runs previrt: the guest, previrt and
-// the Linux.
+// Separates the three speakers on the serial lines of a machine whose Linux runs previrt: the guest, previrt
+// and that Linux.
 class NestedConsole : public SerialFilter {
 public:
-    // Within which previrt begins.
+    // previrt must begin within this time.
     static constexpr std::chrono::seconds begins_within{180};
 
     explicit NestedConsole(const RunOptions& options);
 
-    // The first one, which is the guest's alone.
+    // The first line is the guest's alone.
     std::string read(std::string_view output) override { return std::string(output); }
     std::string release() override { return {}; }
     [[nodiscard]] bool guest_is_there() const override { return report_.begun(); }
@@ -32,11 +32,11 @@ public:
     void read_log(std::string_view text);
 
     [[nodiscard]] const NestedReport& report() const { return report_; }
-    // Somebody did, the guest apart.
+    // previrt or Linux has printed something.
     [[nodiscard]] bool spoke() const { return report_.begun() || !lines_.empty(); }
-    // Why previrt's status did not come back, where that is known here; else false.
+    // Prints the reason why previrt's status did not come back, and returns whether it is known.
     [[nodiscard]] bool say_why_it_failed() const;
-    // The end of what Linux said, if that was not shown at once.
+    // Prints the end of Linux's messages, unless they were shown at once.
     void print_log() const;
 
 private:
@@ -47,7 +47,7 @@ private:
     NestedReport report_;
     ConsoleWatch watch_; // of Linux
     std::string line_;
-    std::deque<std::string> lines_; // the last ones of Linux
+    std::deque<std::string> lines_; // the last lines of Linux
 };
 
 } // namespace previrt

@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// A host for previrt: Debian's Linux with KVM, and a userland that runs nothing but this program.
+// A host for previrt: Debian's Linux with KVM, and a userland that runs only this program.
 struct NestedHost {
     std::string directory;
 
@@ -17,20 +17,20 @@ struct NestedHost {
     [[nodiscard]] std::string kernel() const { return directory + "/vmlinux"; }
 };
 
-// Downloaded on first use and kept in the cache. Throws InputError.
+// Downloads it on first use and keeps it in the cache. Throws InputError.
 NestedHost prepare_nested_host();
 
-// Where it is, or will be taken from. Throws InputError.
+// Says where it is, or would be downloaded from. Throws InputError.
 std::string locate_nested_host();
 
 std::string nested_host_command_line(bool verbose);
 
-// Runs this program as `previrt run --on kvm` with these options; each file that it needs is under the name
-// that it has here. `person`: the guest's keys are typed. Throws InputError.
+// Its init runs this program as `previrt run --on kvm` with these options. Every file has the same name
+// inside as here. `person`: a person types the guest's keys. Throws InputError.
 std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const RunOptions& options,
                                                 bool person);
 
-// How much it needs to hold an initramfs of this size and a guest.
+// The memory for an initramfs of this size and a guest.
 std::uint64_t nested_host_memory(std::uint64_t initramfs_bytes, std::uint64_t guest);
 
 } // namespace previrt

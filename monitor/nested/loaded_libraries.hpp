@@ -6,7 +6,7 @@
 
 namespace previrt {
 
-// The shared libraries that this program has loaded, and what loaded them, by the names under which they were
+// The shared libraries that this program has loaded, and its loader, under the names by which they were
 // found.
 std::vector<std::string> loaded_libraries();
 

@@ -5,8 +5,7 @@
 
 namespace previrt {
 
-// The KVM of a Linux on a PC under QEMU, which emulates a processor that can virtualize: `--on kvm` where
-// there is none.
+// KVM of a Linux on a PC under QEMU, which emulates a processor that virtualizes.
 RunStatus run_nested_kvm(const RunOptions& options);
 PlaceFinding probe_nested_kvm();
 

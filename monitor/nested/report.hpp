@@ -8,11 +8,11 @@
 
 namespace previrt {
 
-// What a machine's nested-init tells of the previrt that it runs: lines of a word and, after a space, a text.
-//   begin            it starts
-//   message TEXT     a line of its standard error
-//   stats TEXT       a line of its file of counters
-//   end STATUS       its exit status
+// The report of the nested host's init about its previrt: lines of a word and, after a space, a text.
+//     begin            it starts
+//     message TEXT     a line of its standard error
+//     stats TEXT       a line of its file of counters
+//     end STATUS       its exit status
 class NestedReport {
 public:
     using Message = std::function<void(std::string_view text)>;
@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] bool begun() const { return begun_; }
     [[nodiscard]] const std::optional<int>& status() const { return status_; }
-    // Empty where it wrote none.
+    // Empty if it wrote none.
     [[nodiscard]] const std::string& counters() const { return counters_; }
 
 private:

@@ -7,11 +7,11 @@
 
 namespace previrt {
 
-// SIGUSR1 pulls the cable of the guest's network card, SIGUSR2 plugs it in again. From here on they are held
-// for this thread and those that it starts, and wait in the descriptor, which is nonblocking.
+// SIGUSR1 pulls the cable of the guest's network card, SIGUSR2 plugs it in again. From now on this thread and
+// the threads that it starts block them; they arrive in the descriptor, which is nonblocking.
 Descriptor hold_cable_signals();
 
-// Whether the last that came plugs it in; nullopt: none has come.
+// Whether the last signal plugs the cable in; nullopt: none has come.
 std::optional<bool> read_cable_signals(const Descriptor& signals);
 
 } // namespace previrt

@@ -16,22 +16,22 @@ struct PortForward {
     std::string host_address; // IPv4, with dots
     std::uint16_t host_port;
     std::uint16_t guest_port;
-    std::string text; // as it was given
+    std::string text; // as the user gave it
 };
 
 using MacAddress = std::array<std::uint8_t, 6>;
 
-// What `--net` says.
+// The parts of `--net`.
 struct NetworkChoice {
     NetworkKind kind = NetworkKind::none;
-    std::string name; // the device's, or the switch's socket
+    std::string name; // of the device, or the path of the switch's socket
     std::vector<PortForward> forwards;
     MacAddress mac{};
     unsigned mtu = 1500;        // of `user`
     bool host_loopback = false; // of `user`: the guest may connect to this machine's own addresses
 };
 
-// Throws InputError naming the part that is wrong.
+// Throws InputError with the wrong part.
 NetworkChoice parse_network(std::string_view text);
 
 } // namespace previrt

@@ -10,10 +10,10 @@
 
 namespace previrt {
 
-// What a guest's network card is connected to.
+// The end of the cable of a guest's network card.
 class NetworkEnd {
 public:
-    // Where UserNetwork says so: early. Throws InputError.
+    // Create it as early as UserNetwork demands. Throws InputError.
     explicit NetworkEnd(const NetworkChoice& choice);
 
     [[nodiscard]] PacketEnd packets() const;

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// Ethernet's, without its check sequence.
+// Ethernet's, without the check sequence.
 constexpr std::size_t frame_header = 14;     // two addresses and a type
-constexpr std::size_t longest_frame = 16384; // that an end takes or gives: more than a jumbo frame
+constexpr std::size_t longest_frame = 16384; // of an end: more than a jumbo frame
 
 } // namespace previrt

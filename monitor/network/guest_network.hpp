@@ -23,28 +23,28 @@ struct GuestRings {
 };
 
 // The cable of a guest's network card: an end of a network of this machine, and the events by which the guest
-// and the thread at its rings call each other.
+// and the relay's thread ring each other.
 class GuestNetwork {
 public:
-    // Before there is a guest: see UserNetwork. Throws InputError for what this machine does not give.
+    // Create it before there is a guest: see UserNetwork. Throws InputError if this machine refuses
+    // something.
     explicit GuestNetwork(const NetworkChoice& choice);
 
-    // An event: the guest calls by it.
+    // The eventfd of the guest's doorbell.
     [[nodiscard]] const Descriptor& called() const { return events_.sent; }
     void describe(monitored::NetworkStart& start) const;
     [[nodiscard]] pid_t process() const { return end_.process(); } // of its own; 0: none
     [[nodiscard]] bool connects() const { return choice_.kind == NetworkKind::by_switch; }
-    // Says what should be between this machine and the network's process and is not, or throws it: see
-    // judge_isolation.
+    // Reports missing layers between this machine and the network's process, or throws: see judge_isolation.
     void judge_isolation(const RunOptions& options) const;
 
-    // The thread's work: confines itself, then carries packets until the guest has ended. `start`: where the
-    // guest has it. `group`: see confine_relay_thread.
+    // The thread's work: confines itself, then moves packets until the guest has ended. `start`: the guest's
+    // hand-over. `group`: see confine_relay_thread.
     void relay(monitored::NetworkStart& start, const GuestRings& rings,
                const std::function<void()>& call_guest, pid_t group = 0);
     // The guest has ended.
     void end() const;
-    // For --verbose, behind relay().
+    // For --verbose, after relay().
     void describe_end(std::ostream& output) const;
 
 private:
@@ -54,10 +54,10 @@ private:
     PacketCounts counts_{};
 };
 
-// Empty: `--net none`.
+// nullopt: `--net none`.
 std::optional<GuestNetwork> open_guest_network(const std::string& net);
 
-// Of the network, which lives longer: see GuestNetwork::relay. None where there is no network.
+// The thread of a network, which must outlive it: see GuestNetwork::relay. Without a network it has no work.
 PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::NetworkStart& start,
                            const GuestRings& rings, std::function<void()> call_guest, pid_t group = 0);
 

@@ -11,23 +11,22 @@
 
 namespace previrt {
 
-// What a guest's card is connected to: a nonblocking descriptor that takes a packet by each write and gives
-// one by each read.
+// The end of a guest's cable: a nonblocking descriptor. Each write sends a packet, each read receives one.
 struct PacketEnd {
     int number;       // -1: there is none
-    bool has_headers; // virtio's, in front of each: packets may be unfinished, and longer than frames
+    bool has_headers; // each packet has a virtio header: it may lack checksums, and be longer than a frame
 
     [[nodiscard]] std::uint32_t longest() const {
         return has_headers ? monitored::longest_packet : longest_frame;
     }
 
-    // As write() and read(), without the header. What cannot be is EINVAL.
+    // As write() and read(), without the header. EINVAL for a packet that the end cannot take.
     [[nodiscard]] ssize_t write(std::span<const std::uint8_t> packet, const ethernet::Unfinished& left) const;
-    // Of one that is to be cut nothing but that is left, of others nothing. Less than a frame's header: none.
+    // Only segmentation may be left to do. A result shorter than a frame's header is no frame.
     ssize_t read(std::span<std::uint8_t> room, monitored::PacketState& state) const;
 };
 
-// On the wire.
+// Frames on the wire.
 struct FrameCount {
     std::uint64_t frames;
     std::uint64_t bytes;

@@ -15,51 +15,51 @@
 
 namespace previrt {
 
-// Events (eventfd, nonblocking) for a relay.
+// Events (eventfd, nonblocking) of a relay.
 struct PacketEvents {
-    Descriptor sent;     // the guest's: something is in its ring, or there is room in ours
-    Descriptor ended;    // there is no guest any more
+    Descriptor sent;     // the guest's doorbell: it has sent packets, or made room in its receive ring
+    Descriptor ended;    // the guest has ended
     Descriptor cable;    // see cable_signals.hpp
-    Descriptor lost;     // the relay's: its end is, and is not touched until
-    Descriptor restored; // there is another of the same number
+    Descriptor lost;     // the relay has lost its end, and does not touch it until `restored`
+    Descriptor restored; // another end has the same number
 };
 
-// Of frames on the wire, those too that are parts of one packet here.
+// Counts of frames on the wire; a merged packet counts as its frames.
 struct PacketCounts {
     std::uint64_t sent;
     std::uint64_t sent_bytes;
-    std::uint64_t sent_dropped; // no frame, or there is nothing that takes it
+    std::uint64_t sent_dropped; // no frame, or no end takes it
     std::uint64_t received;
     std::uint64_t received_bytes;
     std::uint64_t received_dropped; // no frame, or the cable is out
-    std::uint64_t calls;            // of the guest
+    std::uint64_t calls;            // doorbells of the guest
     std::uint64_t calls_by_guest;
     std::uint64_t ends_lost;
 };
 
-// Between a guest's rings and an end. Where the guest has no room, frames stay in the end; where the end has
-// none, in the ring. While the cable is pulled out, what comes from either side is dropped.
+// Moves packets between a guest's rings and an end. If the guest has no room, frames stay in the end; if the
+// end has none, they stay in the ring. While the cable is out, packets from both sides are dropped.
 class PacketRelay {
 public:
-    // `call_guest`: to its rings. `link_changed`: by run().
+    // `call_guest`: rings the guest's doorbell. `link_changed`: called by run().
     PacketRelay(
         const PacketEvents& events, const PacketEnd& end, monitored::PacketRing& sent,
         monitored::PacketRing& received, std::function<void()> call_guest,
         std::function<void(bool up)> link_changed = [](bool) {});
 
-    // Until the guest has ended. A frame that cannot be read or written any more is the end of the link, but
-    // not of the guest: what it sends is dropped until the end is restored.
+    // Until the guest has ended. If the end fails, the link goes down and the guest goes on: its packets are
+    // dropped until the end is restored.
     void run();
 
     [[nodiscard]] bool end_lost() const { return end_lost_; }            // by any thread
     [[nodiscard]] const PacketCounts& counts() const { return counts_; } // after run()
 
 private:
-    // What stopped a batch.
+    // The reason why a batch stopped.
     enum class Stop : std::uint8_t {
-        bound,   // there may be more
-        nothing, // there is no more
-        no_room, // there is more, and no room for it
+        bound,   // its bound: there may be more
+        nothing, // there are no more packets
+        no_room, // there are more packets, and no room
     };
 
     Stop send();

@@ -8,10 +8,10 @@
 
 namespace previrt {
 
-// Sockets that carry a frame in each message, in order: a sender waits, or is told to, while there is no
-// room.
+// Sockets that carry a frame in each message, in order. While there is no room, a sender waits, or gets
+// EAGAIN.
 
-// Throws InputError where the path is too long for one.
+// Throws InputError if the path is too long.
 sockaddr_un make_socket_address(const std::string& path);
 Descriptor make_packet_socket(); // nonblocking
 
@@ -19,9 +19,9 @@ struct PacketPair {
     Descriptor ours;
     Descriptor theirs;
 };
-PacketPair make_packet_pair(); // they block
+PacketPair make_packet_pair(); // blocking
 
-// As much as the user may have, up to what a network has on its way.
+// To the size that the user may have, at most a network's queue.
 void widen_send_buffer(const Descriptor& socket);
 
 } // namespace previrt

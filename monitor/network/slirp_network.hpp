@@ -13,11 +13,11 @@
 
 namespace previrt {
 
-// libslirp, and a socket to a guest that blocks. What the guest does not read yet keeps all of it waiting,
-// and so those whom it is connected to: nothing is dropped, nothing heaps up.
+// libslirp, and a blocking socket to a guest. While the guest does not read, libslirp and all its connections
+// wait: nothing is dropped, nothing piles up.
 class SlirpNetwork {
 public:
-    // Throws InputError where a port cannot be had.
+    // Throws InputError if a port is not available.
     SlirpNetwork(const NetworkChoice& choice, int socket);
 
     void run(); // until the socket's other end has been closed
@@ -32,13 +32,13 @@ private:
     struct Release {
         void operator()(Slirp* slirp) const { slirp_cleanup(slirp); }
     };
-    // To this machine's loopback, which the guest may not.
+    // To this machine's loopback, which the guest must not reach.
     [[nodiscard]] bool is_refused(std::span<const std::uint8_t> frame) const;
     void note_datagram(std::span<const std::uint8_t> frame);
 
     int socket_;
     bool host_loopback_;
-    // Ports of this machine that a datagram came to the guest from: it may answer.
+    // Ports of this machine from which the guest has received a datagram: it may answer.
     std::bitset<65536> may_be_answered_;
     bool guest_lives_ = true;
     std::vector<pollfd> waiting_;

@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// The end of a tap device of this machine, with headers (PacketEnd). Where there is none, root makes one that
+// The end of a tap device of this machine, with headers (PacketEnd). If there is none, root creates one that
 // lasts as long as the end.
 Descriptor open_tap(const std::string& name);
 

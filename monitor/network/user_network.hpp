@@ -9,13 +9,13 @@
 
 namespace previrt {
 
-// A network of a guest's own, as any user may have it: 10.0.2.0/24, with this machine as 10.0.2.2, which
-// gives it 10.0.2.15 by DHCP, names by 10.0.2.3, and opens for it the connections that it asks for. A child
-// of ours, libslirp in it, is at the other end.
+// A network for one guest that any user may create: 10.0.2.0/24, with this machine as 10.0.2.2. It gives the
+// guest 10.0.2.15 by DHCP and names by 10.0.2.3, and opens the guest's connections. A child process with
+// libslirp is the peer.
 class UserNetwork {
 public:
-    // Before the guest's memory is mapped and other threads are started: the child is a copy of us. It lives
-    // no longer than the calling thread. Throws InputError where a port cannot be had.
+    // Create it before the guest's memory is mapped and other threads start: the child is a copy of this
+    // process. It ends with the calling thread. Throws InputError if a port is not available.
     explicit UserNetwork(const NetworkChoice& choice);
     ~UserNetwork(); // ends it
     UserNetwork(const UserNetwork&) = delete;
@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] int end() const { return end_.number(); } // nonblocking
     [[nodiscard]] pid_t process() const { return process_; }
-    // What should keep it from this machine's files, and why it does not; empty: it does.
+    // The missing layers between the child and this machine's files, with the reason; empty: none is missing.
     [[nodiscard]] const std::string& lacking() const { return lacking_; }
 
 private:

@@ -7,12 +7,12 @@
 
 namespace previrt {
 
-// The first byte of what it says; behind it, what keeps it from the machine and could not be had, or why it
-// failed.
+// The first byte of the child's report. Behind it are the missing layers of its isolation, or the reason of
+// its failure.
 enum class UserNetworkStart : std::uint8_t { begun, failed };
 
-// What a child does after fork: keeps itself from the machine, says through the socket how it went, and is a
-// network for whoever is at its other end, until that is closed.
+// The child's work after fork: isolates itself from the machine, reports through the socket, and then is the
+// network of the socket's peer, until the peer closes it.
 [[noreturn]] void become_user_network(const NetworkChoice& choice, int socket);
 
 } // namespace previrt

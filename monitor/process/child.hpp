@@ -6,11 +6,11 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-// What a child does between clone and exec to keep itself, and all that it becomes, from the host. Only calls
+// The child's work between clone and exec: isolates the host from itself and from the program. Only calls
 // that are safe after fork.
 namespace previrt {
 
-// Each may be what fails.
+// Each may fail.
 enum class ProcessStep : std::uint8_t {
     none,
     monitor,
@@ -28,8 +28,8 @@ inline constexpr std::array process_step_names = {"clone",         "its start", 
                                                   "privileges",    "its end",   "a bound on its processes",
                                                   "exec"};
 
-// Sent when only limits are left to set, when it could become the program, and where it cannot. With the
-// first comes where it asks for processes, if it does.
+// Sent when only limits are left to set, when the child could become the program, and when a step fails. The
+// first report has the descriptor of its requests for processes, if it makes any.
 struct ProcessChildReport {
     ProcessStep failed;
     bool is_ready;
@@ -38,7 +38,7 @@ struct ProcessChildReport {
     int error;
 };
 
-// What the monitor sends: one of the first three, and then the last.
+// The monitor sends one of the first three, and then the last.
 enum class ProcessGo : std::uint8_t {
     processes_are_counted,
     ask_for_processes,
@@ -57,12 +57,13 @@ struct ProcessLimit {
 struct ProcessChild {
     bool has_user_namespace;
     bool has_mount_namespace;
-    int file;   // of the program; -1: there is none, and it ends well
-    int memory; // become memory_descriptor, output_event and packet_event; beside these a pipe stays open
+    int file;   // of the program; -1: none, and the child ends with success
+    int memory; // they become memory_descriptor, output_event and packet_event; a pipe stays open beside
+                // these
     int output;
-    int packets;      // -1: none
-    int monitor;      // a socket: a ProcessGo comes, when what the monitor does for it is done; reports go
-    int monitors_own; // the other end of it
+    int packets; // -1: none
+    int monitor; // a socket: a ProcessGo comes when the monitor has done its part; reports go the other way
+    int monitors_own; // the monitor's end of it
     unsigned processes;
     std::array<ProcessLimit, 9> limits;
 };

@@ -13,8 +13,8 @@ struct ClockReading {
 // The time-stamp counter, measured against the host's clock.
 class ProcessClock {
 public:
-    ProcessClock(); // begins
-    // Waits where that was less than 10 ms ago.
+    ProcessClock(); // begins to measure
+    // Waits if this began less than 10 ms ago.
     [[nodiscard]] monitored::ClockStart read() const;
 
 private:

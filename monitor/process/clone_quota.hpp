@@ -10,17 +10,17 @@ struct seccomp_notif_resp;
 
 namespace previrt {
 
-// Where Linux does not count a guest's processes for us, each of their clones waits for our leave: they get
-// so many, whatever has become of those that were made.
+// If Linux does not count a guest's processes, each clone needs the monitor's permission. The monitor permits
+// a fixed number, even after some processes have ended.
 class ProcessLeaves {
 public:
-    // `asked`: where the filter of ask_for_processes asks.
+    // `asked`: the notifications of ask_for_processes.
     ProcessLeaves(Descriptor asked, unsigned most);
     ~ProcessLeaves();
     ProcessLeaves(const ProcessLeaves&) = delete;
     ProcessLeaves& operator=(const ProcessLeaves&) = delete;
 
-    // Readable where one waits.
+    // Readable when a clone waits.
     [[nodiscard]] int descriptor() const { return asked_.number(); }
     void answer();
 
@@ -31,8 +31,8 @@ private:
     seccomp_notif_resp* answer_ = nullptr;
 };
 
-// From here on the calling process, and those that it makes, ask before they make one. Gives where; -1: this
-// machine does not let it. Safe after fork.
+// From now on the calling process and its children ask before each clone. Returns the descriptor of the
+// requests; -1: this machine refuses. Safe after fork.
 int ask_for_processes();
 
 } // namespace previrt

@@ -6,9 +6,9 @@
 
 namespace previrt {
 
-// The seccomp filter of a guest's host processes, as the kernel takes it: what the VMM calls, with the
-// arguments that it has. All else ends the process. With --isolate it answers user processes, too, and calls
-// them by a signal that nobody minds. Throws InputError.
+// The seccomp filter of a guest's host processes, in the kernel's format: the VMM's calls with their
+// arguments. Any other call ends the process. With --isolate it also answers user processes, and sends them a
+// signal that is ignored by default. Throws InputError.
 std::vector<std::uint8_t> make_process_filter(bool isolates = false);
 
 } // namespace previrt

@@ -11,8 +11,8 @@
 
 namespace previrt {
 
-// An in-place VMM for a process, an ELF executable that has been checked: its segments lie in the VMM's 2
-// MiB, before what the monitor puts there, and so does what its header names.
+// A checked in-place VMM for a process, from an ELF executable: its segments, and everything that its header
+// names, lie in the VMM's 2 MiB, before the monitor's part.
 struct ProcessImage {
     std::vector<std::uint8_t> file;
     std::vector<LoadSegment> segments;

@@ -21,10 +21,10 @@
 
 namespace previrt {
 
-// A guest in processes of this machine: their memory, the first of them, and their console.
+// A guest in processes of this machine: their memory, the keeper, and their console.
 class ProcessMachine {
 public:
-    // Throws InputError for what this machine does not give.
+    // Throws InputError if this machine refuses something.
     ProcessMachine(const RunOptions& options, const ProcessImage& image, const monitored::ClockStart& clock,
                    std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans = process_plans);
     ~ProcessMachine();
@@ -42,24 +42,24 @@ private:
     [[nodiscard]] Ring& ring(const monitored::Part& part) const;
     void fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
               std::span<const std::uint8_t> package);
-    [[nodiscard]] process::Handover& guests_handover() const; // what it was told
+    [[nodiscard]] process::Handover& guests_handover() const; // in the VMM's memory
     void call() const;
     ProcessorEnd wait();
     [[nodiscard]] ProcessorEnd judge_end() const;
-    // Empty, or why the guest is to be ended.
+    // Empty, or the reason to end the guest.
     [[nodiscard]] std::string follow_watch() const;
     [[nodiscard]] MissingLayers missing() const;
     void end() const;
 
-    std::uint64_t event_word_; // its offset
+    std::uint64_t event_word_; // offset in the VMM's memory
     GuestBounds bounds_;
     process::Handover handover_{};
     Descriptor file_;
-    std::unique_ptr<Mapping> memory_; // of the VMM
+    std::unique_ptr<Mapping> memory_; // the VMM's
     ConsoleEvents events_;
     std::optional<GuestNetwork> network_;
     StartedProcess first_;
-    std::unique_ptr<GuestWatch> watch_; // while it runs
+    std::unique_ptr<GuestWatch> watch_; // while the guest runs
     std::unique_ptr<MonitoredConsole> console_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// As processes of this machine. Throws InputError, also for a kernel that cannot be moved to where it would
-// run.
+// As processes of this machine. Throws InputError, also for a kernel that cannot be moved to its address
+// there.
 PreparedRun prepare_process(const RunOptions& options);
 PlaceFinding probe_process();
 

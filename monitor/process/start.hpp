@@ -13,18 +13,19 @@
 
 namespace previrt {
 
-// What a program in a process of its own has of this machine: a few descriptors, and so much address space.
+// A program in a process of its own gets only these of this machine: a few descriptors, and a bounded address
+// space.
 struct ProcessProgram {
     int file = -1; // an ELF executable; -1: none, to find out what this machine allows
     int memory = -1;
     int output = -1;
-    int packets = -1; // -1: it has no network
+    int packets = -1; // -1: there is no network
     std::uint64_t address_space = 0;
-    unsigned processes = process::most_hosts; // beside the first, which waits for them
-    bool has_user_processes = false;          // beside its others; a filter of theirs asks it
+    unsigned processes = process::most_hosts; // without the keeper
+    bool has_user_processes = false;          // they ask the program's filter
 };
 
-// What this machine is asked for.
+// The namespaces to ask for.
 struct ProcessPlan {
     bool user_namespace;
     bool other_namespaces;
@@ -36,12 +37,11 @@ constexpr std::array process_plans = {
     ProcessPlan{.user_namespace = false, .other_namespaces = false},
 };
 
-// Who bounds the number of its processes: Linux by a count of this guest's alone, the monitor, or Linux by
-// its count of all that belong to the same user.
+// The bound on the number of processes: Linux's count of this guest alone, the monitor's count, or Linux's
+// count of all processes of the user.
 enum class ProcessesBoundedBy : std::uint8_t { host, monitor, host_by_user };
 
-// What it gave. In any case there is a filter of its calls, a bound on its processes, and no privileges are
-// left.
+// The result. In any case there is a system-call filter, a bound on processes, and no privileges.
 struct ProcessLayers {
     bool has_user_namespace = false;
     bool has_other_namespaces = false;
@@ -49,29 +49,28 @@ struct ProcessLayers {
     bool is_another_user = false;
     ProcessesBoundedBy processes = ProcessesBoundedBy::host;
     unsigned most_processes = process::most_hosts;
-    std::string lacking; // why it has no namespaces; empty: it has
+    std::string lacking; // the reason why there are no namespaces; empty: there are
 };
 std::string describe(const ProcessLayers& layers);
-// One that has all layers lacks none.
+// Empty if it has all layers.
 std::vector<std::string> missing_layers(const ProcessLayers& layers);
 
 struct StartedProcess {
-    pid_t process = 0; // and of its group; ended by SIGKILL with the calling thread
+    pid_t process = 0; // also its group; killed when the calling thread ends
     ProcessLayers layers;
-    Descriptor asked;   // for ProcessLeaves, where they are the monitor's to give
+    Descriptor asked;   // for ProcessLeaves, if the monitor counts
     Descriptor channel; // for begin_process
 };
 
-// By the first plan that works. Nothing of the program has been executed yet. Throws InputError where none
-// does.
+// Tries the plans in order. The program has executed no instruction yet. Throws InputError if no plan works.
 StartedProcess start_process(const ProcessProgram& program,
                              std::span<const ProcessPlan> plans = process_plans);
-// Now it may become the program. Only reads and writes the channel. Throws InputError where it does not.
+// Lets it become the program. Only reads and writes the channel. Throws InputError if that fails.
 void begin_process(StartedProcess& started);
-// What start_process would give a program here.
+// The layers that start_process would give a program here.
 ProcessLayers find_process_layers();
 
-// An executable of these bytes, in no directory. Throws InputError.
+// An executable with these bytes, in no directory. Throws InputError.
 Descriptor make_executable(std::span<const std::uint8_t> file);
 
 } // namespace previrt

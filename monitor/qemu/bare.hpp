@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// A whole PC under QEMU, processor emulated (TCG): what bare metal would do, everywhere.
+// A PC under QEMU with an emulated processor (TCG): a bare machine, on any host.
 RunStatus run_bare(const RunOptions& options);
 
 PlaceFinding probe_bare();

@@ -8,19 +8,19 @@
 
 namespace previrt {
 
-// The network of a guest in a machine that QEMU emulates: a bridge in there joins the guest's card to one
-// that QEMU emulates.
+// The network of a guest in a machine that QEMU emulates: a bridge in that machine joins the guest's card to
+// QEMU's card.
 
-// Throws InputError where the guest would get more than was said.
+// Throws InputError if the guest would get more access than the user asked for.
 void check_network_of_qemu(const NetworkChoice& choice, const std::string& place);
 
-// Throws InputError for what cannot be joined so. `place`: of --on.
+// Throws InputError for a network that cannot be bridged. `place`: of --on.
 void check_bridged_network(const NetworkChoice& choice, const std::string& place);
-// Gives the machine its card. Throws InputError for what this machine does not give.
+// Gives the machine its card. Throws InputError if this machine refuses something.
 void add_bridged_card(MachineOptions& machine, const NetworkChoice& choice);
-// The guest's, for xl.
+// The guest's vif, for xl.
 std::string xen_vif(const NetworkChoice& choice);
-// And for the previrt in there, which finds the tap device joined to the bridge.
+// `--net` of the previrt in the machine, which finds the tap device on the bridge.
 std::string net_in_bridge(const NetworkChoice& choice);
 
 } // namespace previrt

@@ -15,13 +15,13 @@ public:
     void connect(Descriptor socket);
 
     [[nodiscard]] int descriptor() const { return socket_.number(); }
-    // Reads what there is; false when QEMU has gone.
+    // Reads available messages; false if QEMU has gone.
     bool read();
 
-    // Asks whether all processors are halted with interrupts off: what a machine without ACPI does when it
-    // powers off.
+    // Asks whether all processors are halted with interrupts off, which is how a machine without ACPI powers
+    // off.
     void ask_if_halted();
-    // Its processors stand still, or go on.
+    // Stops or continues the processors.
     void let_run(bool runs);
 
     [[nodiscard]] bool halted() const { return halted_; }

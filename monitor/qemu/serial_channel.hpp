@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// A further serial line of a machine, on which it only speaks: a pipe that QEMU writes.
+// A further serial line of a machine, for its output alone: a pipe that QEMU writes.
 class SerialChannel {
 public:
     using Reader = std::function<void(std::string_view text)>;
@@ -17,11 +17,11 @@ public:
     // Throws InputError.
     explicit SerialChannel(Reader reader);
 
-    // The machine's end, once.
+    // The machine's end. Call it once.
     [[nodiscard]] Descriptor take_machine_end() { return std::move(pipe_.write); }
-    // To be polled; -1 once nobody has the machine's end.
+    // For poll(); -1 once nobody has the machine's end.
     [[nodiscard]] int descriptor() const { return open_ ? pipe_.read.number() : -1; }
-    // Hands all that has come to the reader.
+    // Hands all available output to the reader.
     void read();
 
 private:

@@ -13,12 +13,10 @@
 
 namespace previrt {
 
-// Who is in the place of Xen's first domain: the guest, or a Linux that starts the guest's domain
-// (dom0-init).
+// The first domain of Xen: the guest, or a Linux that starts the guest's domain (dom0-init).
 enum class FirstDomain : std::uint8_t { guest, dom0 };
 
-// The serial line of a machine under Xen, where Xen, its first domain and the guest's VMM speak beside the
-// guest.
+// The serial line of a machine under Xen. Xen, its first domain, the guest's VMM and the guest share it.
 class XenConsole : public SerialFilter {
 public:
     XenConsole(FirstDomain first, bool verbose);
@@ -31,7 +29,7 @@ public:
 
     [[nodiscard]] const XenLog& log() const { return log_; }
     [[nodiscard]] const VmmConsole& vmm() const { return vmm_; }
-    // In dom0's words how the guest's domain ended: Xen's reason, a number, or something else.
+    // The end of the guest's domain in dom0's words: Xen's reason, a number, or other text.
     [[nodiscard]] const std::optional<std::string>& domain_end() const { return domain_end_; }
 
 private:

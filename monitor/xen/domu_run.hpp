@@ -11,17 +11,17 @@
 
 namespace previrt {
 
-// A domain that Debian's dom0 starts, on a machine under Xen that is there for it alone.
+// A domain that Debian's dom0 starts, on a machine under Xen for it alone.
 struct DomainBesideDom0 {
-    XenDomain domain;            // whose files are dom0's
+    XenDomain domain;            // its files are in dom0
     std::vector<Dom0File> files; // in dom0's /guest
     NetworkChoice network;       // of the machine's own card
 };
 
-// Until the domain has ended. Throws InputError. `console` is one with a dom0.
+// Runs until the domain has ended. Throws InputError. `console` is one with a dom0.
 MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& beside, XenConsole& console);
 
-// Where a domain that has shut down stays as it is, so that dom0 can say why it did.
+// A domain that has shut down stays, so that dom0 can report the reason.
 constexpr const char* kept_at_end = "preserve";
 
 } // namespace previrt

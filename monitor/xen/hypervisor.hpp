@@ -5,11 +5,11 @@
 
 namespace previrt {
 
-// Writes the hypervisor, as QEMU loads it, to `path`: the machine's own, else Debian's package in the cache.
-// Throws InputError.
+// Writes the hypervisor to `path`, in the form that QEMU loads: this machine's own, else Debian's package
+// from the cache. Throws InputError.
 void write_xen_hypervisor(const std::string& path);
 
-// Where that would take it from. Throws InputError where it could not.
+// Says where write_xen_hypervisor would take it from. Throws InputError if it could not.
 std::string locate_xen_hypervisor();
 
 } // namespace previrt

@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// What Xen and, where it is not the guest, the first domain said, as far as it is of use afterwards.
+// The messages of Xen and of a first domain other than the guest, as far as they are useful afterwards.
 class XenLog {
 public:
     // `verbose`: each line goes to standard error at once, too.
@@ -17,16 +17,16 @@ public:
 
     void add_of_xen(std::string_view line);
     void add_of_dom0(std::string_view line);
-    // What was is of no more use.
+    // Drops earlier messages.
     void forget() { lines_.clear(); }
 
-    // Xen is there.
+    // Xen has started.
     [[nodiscard]] bool begun() const { return begun_; }
-    // Xen or its first domain has failed, and Xen waits before it resets the machine.
+    // Xen or its first domain has failed; Xen waits before it resets the machine.
     [[nodiscard]] bool over() const { return over_; }
-    // Xen ended a guest whose kernel had no stack on which the frame of a trap could be put.
+    // Xen ended a guest whose kernel had no usable stack for a trap's frame.
     [[nodiscard]] bool found_no_stack() const { return found_no_stack_; }
-    // The last lines since Xen had started, from further back where the trouble began there.
+    // Prints the last lines since Xen's start, or from the first sign of trouble on.
     void print_end(std::ostream& output) const;
 
 private:

@@ -10,7 +10,7 @@
 
 namespace previrt {
 
-// The files of a machine under Xen, and what the first domain's kernel is told.
+// The files of a machine under Xen, and the command line of the first domain's kernel.
 struct XenMachineFiles {
     std::string xen;
     std::string kernel;
@@ -18,11 +18,11 @@ struct XenMachineFiles {
     std::string initrd;
 };
 
-// A PC on which Xen gives its first domain `first_domain` bytes of memory and leaves as much as `others` to
-// further ones. Throws InputError.
+// A PC on which Xen gives its first domain `first_domain` bytes of memory and leaves `others` for further
+// domains. Throws InputError.
 MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others);
 
-// Says what there is to say, writes the counters that were asked for, and gives the status.
+// Prints the outcome, writes the requested counters, and returns the status.
 RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end);
 
 } // namespace previrt

@@ -8,12 +8,12 @@
 
 namespace previrt {
 
-// Xen on a PC under QEMU (TCG), the guest with its in-place VMM in the place of the first domain.
+// Xen on a PC under QEMU (TCG), with guest and in-place VMM as the first domain.
 RunStatus run_xen(const RunOptions& options);
 
-// The same in a domain of its own, which a dom0 of ours starts by xl.
+// The same in a domain of its own, which previrt's dom0 starts by xl.
 RunStatus run_xen_domu(const RunOptions& options);
-// What that starts, with this network card (empty: none). Throws InputError.
+// The domain that run_xen_domu starts, with this network card (empty: none). Throws InputError.
 DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& vif);
 
 PlaceFinding probe_xen();

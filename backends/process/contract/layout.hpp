@@ -69,8 +69,7 @@ constexpr unsigned most_hosts = 128;
 constexpr int user_listener = 0;     // with --isolate: the requests of user processes; made by the VMM
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
 constexpr int output_event = 4;      // the output ring has bytes
-constexpr int packet_event =
-    5; // if there is a network: there are sent packets, or there is room for received ones
+constexpr int packet_event = 5;      // with a network: packets, or room for some
 constexpr int life_line = 6;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
 constexpr int keepers_end = 7; // of the pipe; no other process has it
 

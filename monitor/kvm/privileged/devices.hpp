@@ -10,7 +10,7 @@
 
 namespace previrt {
 
-// The machine's interrupts as its processor sees them. The devices are here, or the VMM's.
+// The devices' interrupts, for the processor. The model of the devices is the monitor's or the VMM's.
 class Devices {
 public:
     Devices() = default;
@@ -18,17 +18,17 @@ public:
     Devices& operator=(const Devices&) = delete;
     virtual ~Devices() = default;
 
-    // What time and input have done by now.
+    // Brings the devices up to this time and input.
     virtual void look(std::uint64_t now) = 0;
-    // Since the last look.
+    // As of the last look.
     [[nodiscard]] virtual bool interrupt_requested() const = 0;
     // INTA: the vector.
     virtual std::uint8_t acknowledge() = 0;
-    // When to look again, at the latest. `now`: of the last look.
+    // The latest time of the next look. `now`: of the last look.
     [[nodiscard]] virtual std::uint64_t deadline(std::uint64_t now) const = 0;
 };
 
-// Before there is a VMM in the guest, or where there is to be none: a model of its own.
+// The monitor's own model, used until the VMM is in the guest, or always if there is to be none.
 class OwnDevices : public Devices {
 public:
     OwnDevices(monitored::ConsoleRing& output, monitored::ConsoleRing& input,
@@ -40,10 +40,10 @@ public:
     std::uint8_t acknowledge() override;
     [[nodiscard]] std::uint64_t deadline(std::uint64_t now) const override;
 
-    // Empty, false: nothing is modelled there.
+    // nullopt, false: nothing is modelled there.
     [[nodiscard]] std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
     [[nodiscard]] bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
-    // What a device has there is modelled in part only; else nobody answers.
+    // A device at this port is modelled only in part; otherwise no device claims the port.
     [[nodiscard]] bool claims_port(std::uint16_t port, unsigned width) const {
         return pc_.claims_port(port, width);
     }
@@ -64,7 +64,7 @@ private:
     std::function<void()> output_came_;
 };
 
-// By what the VMM says of its devices. It learns of an interrupt at its next look.
+// The VMM's devices, by its predictions in the mailbox. It learns of an interrupt at its next look.
 class VmmDevices : public Devices {
 public:
     VmmDevices(kvm_privileged::Mailbox& mailbox, monitored::ConsoleRing& input);

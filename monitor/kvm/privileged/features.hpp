@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// What CPUID tells a guest in privileged mode: what KVM can do, but for what this machine does not have.
+// Sets the CPUID of a guest in privileged mode: KVM's features without those that this machine lacks.
 void set_features(const Descriptor& kvm, const Descriptor& processor);
 
 } // namespace previrt

@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// How long a time-stamp counter takes, as a VMM computes it.
+// Converts ticks of a time-stamp counter to nanoseconds, with the VMM's arithmetic.
 class TickScale {
 public:
     // `khz`: not 0.
@@ -17,10 +17,10 @@ public:
     [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
 
 private:
-    std::uint64_t scale_; // nanoseconds a tick, in 2^-32: more than 32 bits below 1 GHz
+    std::uint64_t scale_; // nanoseconds a tick, in units of 2^-32: more than 32 bits below 1 GHz
 };
 
-// The guest's time as its VMM computes it: nanoseconds by its time-stamp counter, 0 at the epoch.
+// The guest's time, with its VMM's arithmetic: nanoseconds by its time-stamp counter, 0 at the epoch.
 class GuestClock {
 public:
     // `epoch`: of the processor.
@@ -28,11 +28,11 @@ public:
     [[nodiscard]] std::uint64_t now() const;
 
 private:
-    std::uint64_t epoch_; // by the counter of this processor
+    std::uint64_t epoch_; // in ticks of this processor's counter
     TickScale scale_;
 };
 
-// Sends a signal to the thread that made it.
+// Sends a signal to the thread that created it.
 class AlarmClock {
 public:
     explicit AlarmClock(int signal);
@@ -40,7 +40,7 @@ public:
     AlarmClock& operator=(const AlarmClock&) = delete;
     ~AlarmClock();
 
-    // In so many nanoseconds; nullopt: not any more.
+    // After this many nanoseconds; nullopt: never.
     void set(std::optional<std::uint64_t> in);
 
 private:

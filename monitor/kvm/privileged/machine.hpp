@@ -21,21 +21,21 @@
 namespace previrt {
 
 // A virtual machine of a KVM that runs level 0 on the processor: memory, a processor, and the doorbells of
-// its console and its network.
+// its console and network.
 class PrivilegedMachine {
 public:
     // Throws InputError.
     PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image, std::uint64_t guest_memory,
                       std::span<const std::uint8_t> package, bool rewrite, const std::string& net);
 
-    // Once: until the guest has ended, or has to be ended.
+    // Call it once. Runs until the guest ends, or the monitor has to end it.
     MonitoredEnd run(const RunOptions& options);
-    // Of run().
+    // Valid after run().
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
-    // Of the exits, for the file of counters.
+    // The exits, for the file of counters.
     [[nodiscard]] nlohmann::json counts() const;
 
-    // For --verbose: before run(), and after it.
+    // For --verbose, before and after run().
     void describe(std::ostream& output) const;
     void describe_end(std::ostream& output) const;
 

@@ -19,31 +19,31 @@
 
 namespace previrt {
 
-// What a guest in privileged mode has of its machine.
+// The parts of its machine that a guest in privileged mode uses.
 struct PrivilegedParts {
     std::span<std::uint8_t> ram;
     kvm_privileged::ImageHeader header;
     std::uint64_t vmm_root; // of the VMM's page tables, guest-physical
     unsigned map_tables;    // see KvmLayout
     kvm_privileged::Mailbox& mailbox;
-    Pc& devices; // where the VMM takes them from
+    Pc& devices; // the VMM takes the devices' state from here
     std::uint64_t devices_physical;
     monitored::ConsoleRing& output;
     monitored::ConsoleRing& input;
-    bool strict; // an access that nobody answers ends the guest
+    bool strict; // an access that no device answers ends the guest
 };
 
-// KVM's counts when the guest wrote a code to the port of a power-on self test, by an instruction that is no
-// site: a program marks so what it does.
+// KVM's counts at the time when the guest wrote a code to the port of power-on self tests, by an instruction
+// that is no site: a program marks its operations so.
 struct PostCode {
     std::uint8_t code;
     std::vector<KvmStat> stats;
 };
 
-// Runs a guest that keeps its privileges, and is its devices until the VMM can be.
+// Runs a guest that keeps its privileges, and models its devices until the VMM can.
 class PrivilegedProcessor {
 public:
-    // `rewrite`: else the guest is left as it is, and every access to a device comes here.
+    // `rewrite`: if false, the guest stays unchanged, and every access to a device exits to here.
     PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts, const KvmTime& epoch,
                         std::uint64_t guest_memory, bool rewrite, std::function<void()> output_came);
 
@@ -52,9 +52,9 @@ public:
     // From another thread.
     void stop(pthread_t thread);
     void input_came();
-    void packets_came(); // or there is room for some, or the link has changed
+    void packets_came(); // also: there is room for some, or the link has changed
 
-    // After run().
+    // Valid after run().
     [[nodiscard]] const KvmExits& exits() const { return exits_; }
     [[nodiscard]] std::vector<KvmStat> read_stats() const { return stats_.read(); }
     [[nodiscard]] const std::vector<PostCode>& post_codes() const { return post_codes_; }
@@ -94,11 +94,11 @@ private:
     KvmExits exits_;
     std::vector<PostCode> post_codes_;
     std::set<std::string> told_places_;
-    std::unique_ptr<AlarmClock> alarm_; // of the thread that runs
+    std::unique_ptr<AlarmClock> alarm_; // of the running thread
     std::atomic<pthread_t> thread_;
     std::atomic<bool> runs_ = false;
     std::atomic<bool> packets_came_ = false;
-    // What a read of a register gives when it is executed once more.
+    // The value that a read of a register gives when its instruction runs again.
     struct Answer {
         std::uint64_t address;
         std::uint64_t value;

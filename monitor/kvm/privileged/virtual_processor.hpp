@@ -13,28 +13,28 @@
 
 namespace previrt {
 
-// A processor of KVM's that runs level 0 itself. Each request throws InputError where KVM refuses it.
+// A processor of a KVM that runs level 0 on the processor. Each request throws InputError if KVM refuses it.
 class VirtualProcessor {
 public:
     VirtualProcessor(const Descriptor& kvm, const Descriptor& machine);
 
-    // Until it comes back: false where a signal made it, which is then gone.
+    // Runs until an exit. False: a signal caused it, and has been taken.
     bool run();
-    // Lets an instruction that it came back for end, and no other begin.
+    // Completes the instruction that exited, and begins no other.
     void finish_instruction();
-    // The same. False: it came back for an access to memory of the same instruction.
+    // The same. False: the same instruction made a further access to memory.
     [[nodiscard]] bool try_to_finish_instruction();
-    // Its accesses to memory that it came back for come to nothing: it is again where it was before it.
+    // Discards the exited instruction's accesses to memory: the processor is again in front of it.
     void undo_instruction();
-    // In run() and wait() alone `signal` arrives; elsewhere the calling thread holds it back.
+    // `signal` arrives in run() and wait() alone; elsewhere the calling thread blocks it.
     void let_signal_in(int signal);
     // For the signal.
     void wait();
-    // Whether one has come since the last question.
+    // Whether a signal has come since the last question.
     [[nodiscard]] bool signal_came() { return std::exchange(signal_came_, false); }
 
     [[nodiscard]] kvm_run& exit() const { return *reinterpret_cast<kvm_run*>(shared_.bytes().data()); }
-    // Of a port's access: one element after the other.
+    // Of a port access: its elements in order.
     [[nodiscard]] std::span<std::uint8_t> port_data() const;
 
     [[nodiscard]] kvm_regs registers() const;

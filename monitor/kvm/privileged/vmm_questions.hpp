@@ -8,18 +8,18 @@
 
 namespace previrt {
 
-// Runs the VMM on the guest's processor, by page tables of its own, and puts the guest back as it was.
+// Runs the VMM on the guest's processor, in page tables of the VMM's own, and restores the guest's state.
 class VmmQuestions {
 public:
-    // `root`: of the page tables, guest-physical. `stopped`: no answer is wanted any more.
+    // `root`: of the page tables, guest-physical. `stopped`: the monitor wants no answer any more.
     VmmQuestions(VirtualProcessor& processor, kvm_privileged::Mailbox& mailbox,
                  const kvm_privileged::ImageHeader& header, std::uint64_t root,
                  const std::atomic<bool>& stopped);
 
-    // The rest of what it asks stands in the mailbox. Call this where no instruction waits for its end.
-    // False: the VMM has ended the guest, or we have. Throws InputError where it broke down.
+    // The mailbox has the question's operands. No instruction may be waiting for its completion. False: the
+    // VMM has ended the guest, or the monitor has. Throws InputError if the VMM broke down.
     [[nodiscard]] bool ask(kvm_privileged::Question question);
-    // The first question: afterwards the processor is where the guest begins.
+    // The first question. Afterwards the processor is at the guest's first instruction.
     [[nodiscard]] bool load();
 
 private:

@@ -12,8 +12,8 @@
 
 namespace previrt {
 
-// Behind which port of a switch an address was last seen. A port has so many, so that one which invents
-// addresses forgets its own and nobody else's.
+// The port of a switch at which each address was last seen. Each port has a limited number of entries, so
+// that a port that invents addresses evicts only its own.
 class AddressTable {
 public:
     static constexpr std::size_t most_of_a_port = 64;

@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// `previrt switch`: until there is something in `end`. Then it says what went through it.
+// `previrt switch`: runs until `end` is readable, then prints the counts.
 void run_switch(const std::string& path, const Descriptor& end);
 
 } // namespace previrt

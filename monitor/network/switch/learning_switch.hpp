@@ -15,28 +15,28 @@
 namespace previrt {
 
 struct SwitchCounts {
-    std::uint64_t clients;  // one after the other
+    std::uint64_t clients;  // in succession
     std::uint64_t from;     // frames of its clients
     std::uint64_t to;       // frames for them
-    std::uint64_t lost;     // for which a client had no room
-    std::uint64_t no_frame; // too short, too long, or from a group's address
+    std::uint64_t lost;     // because a client had no room
+    std::uint64_t no_frame; // too short, too long, or with a group's address as sender
 };
 
-// An Ethernet switch between all who connect to its socket. Each message is a frame.
+// An Ethernet switch between all clients that connect to its socket. Each message is a frame.
 class LearningSwitch {
 public:
-    static constexpr std::size_t most_clients = 256; // others wait until one has left
+    static constexpr std::size_t most_clients = 256; // others wait until a client leaves
 
-    // Takes the place of a switch that has left its socket behind. Throws InputError where one listens.
+    // Replaces the socket that an ended switch has left behind. Throws InputError if a switch listens there.
     explicit LearningSwitch(std::string path);
     ~LearningSwitch(); // removes the socket
     LearningSwitch(const LearningSwitch&) = delete;
     LearningSwitch& operator=(const LearningSwitch&) = delete;
 
-    // Until there is something in this descriptor.
+    // Until this descriptor is readable.
     void run(const Descriptor& end);
 
-    // By port, as many as there ever were at once.
+    // By port, for the largest number of simultaneous clients.
     [[nodiscard]] const std::vector<SwitchCounts>& counts() const { return counts_; }
 
 private:
@@ -50,7 +50,7 @@ private:
     void send(std::span<const std::uint8_t> frame, std::size_t to);
 
     std::string path_;
-    dev_t device_ = 0; // of our socket's file
+    dev_t device_ = 0; // of this switch's socket file
     ino_t inode_ = 0;
     Descriptor listener_;
     Descriptor events_;

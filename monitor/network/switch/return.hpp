@@ -11,9 +11,9 @@ namespace previrt {
 // Connects a relay whose switch has ended to the next switch that listens at the same path.
 class SwitchReturn {
 public:
-    // `end`: the relay's, a descriptor that is replaced.
+    // `end`: the relay's descriptor number, which gets the new socket.
     SwitchReturn(std::string path, int end, const PacketEvents& events);
-    // Behind events.ended.
+    // After events.ended.
     ~SwitchReturn();
     SwitchReturn(const SwitchReturn&) = delete;
     SwitchReturn& operator=(const SwitchReturn&) = delete;

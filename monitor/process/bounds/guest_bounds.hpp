@@ -5,23 +5,23 @@
 
 namespace previrt {
 
-// What a guest in processes may take of this machine, beside its RAM and the VMM's memory.
+// The bounds of a guest in processes, beside its RAM and the VMM's memory.
 struct GuestBounds {
     unsigned hosts;            // host processes of the guest's kernel
-    unsigned processes;        // these and those of user mode, beside the first, which waits for them
-    unsigned processors;       // that the guest has
-    std::uint64_t page_tables; // bytes, of all processes together: with more the guest is ended
-    std::uint64_t of_process;  // bytes that each may take for anything else
+    unsigned processes;        // these and those of user mode, without the keeper
+    unsigned processors;       // of the guest
+    std::uint64_t page_tables; // bytes of all processes together; a guest with more is ended
+    std::uint64_t of_process;  // bytes of each process for everything else
 };
 
-// `most_mappings`: that this machine lets a process have (vm.max_map_count).
+// `most_mappings`: this machine's bound for a process (vm.max_map_count).
 GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::uint64_t most_mappings,
                         bool isolates = false);
 
-// All of these, in bytes.
+// The sum in bytes.
 std::uint64_t overhead_of(const GuestBounds& bounds);
 
-// Of this machine.
+// vm.max_map_count of this machine.
 std::uint64_t read_most_mappings();
 
 } // namespace previrt

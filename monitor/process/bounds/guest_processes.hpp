@@ -14,20 +14,20 @@
 
 namespace previrt {
 
-// A guest's host processes, as this machine shows them: the children of their keeper. Whatever they do, there
-// are no more than their bound.
+// A guest's host processes, by /proc: the children of their keeper. Their number is bounded, whatever they
+// do.
 class GuestProcesses {
 public:
-    // `signal` comes each time that one of them has used so much processor time. Throws InputError where this
-    // machine does not show them. `directory`: /proc.
+    // `signal` comes each time one of them has used `each` of processor time. Throws InputError if this
+    // machine does not show the processes. `directory`: /proc.
     GuestProcesses(Descriptor directory, pid_t keeper, int signal, std::chrono::nanoseconds each);
     ~GuestProcesses();
     GuestProcesses(const GuestProcesses&) = delete;
     GuestProcesses& operator=(const GuestProcesses&) = delete;
 
-    // Reads of those that have run since the last look.
+    // Reads the data of the processes that have run since the last look.
     Look look();
-    // All of them run on one processor from now on, and so do those that they make.
+    // Moves all of them, and those that they make, to one processor for good.
     void keep_on_one_processor();
     // No signal will come for some of them.
     [[nodiscard]] bool lacks_timers() const { return lacks_timers_; }
@@ -55,10 +55,10 @@ private:
     Descriptor children_;
     std::vector<Process> processes_;
     bool lacks_timers_ = false;
-    int processor_ = -1; // that they are kept on
+    int processor_ = -1; // the one processor
 };
 
-// Of the text of /proc/PID/status, in bytes. Throws InputError where it does not tell.
+// From the text of /proc/PID/status, in bytes. Throws InputError if the text lacks it.
 std::uint64_t page_tables_in(std::string_view status);
 
 } // namespace previrt

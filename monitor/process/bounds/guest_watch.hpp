@@ -11,30 +11,30 @@
 
 namespace previrt {
 
-// A process of the monitor's that looks at a guest's processes as this machine shows them, at none of the
-// guest's memory, and tells the monitor where they pass a bound. The monitor opens no file any more when a
-// guest runs; this one opens those in /proc, to read them. It looks each time that a process of the guest's
-// has used 10 ms of a processor, and every some seconds.
+// A process of the monitor that watches a guest's processes by /proc, without their memory, and tells the
+// monitor when they exceed a bound. While a guest runs, the monitor opens no file; this process opens those
+// in /proc for reading. It looks each time a process of the guest has used 10 ms of a processor, and every
+// few seconds.
 class GuestWatch {
 public:
-    // A bound that was passed, and the bytes of page tables then.
+    // The exceeded bound, and the bytes of page tables at that time.
     struct Finding {
         Verdict verdict;
         std::uint64_t page_tables;
     };
 
-    // `keeper`: the parent of the guest's processes, and `is_nobody` their user. Throws InputError where
-    // there can be no such process.
+    // `keeper`: the parent of the guest's processes; `is_nobody`: their user. Throws InputError if the
+    // process cannot be made.
     GuestWatch(pid_t keeper, bool is_nobody, const GuestBounds& bounds);
     ~GuestWatch();
     GuestWatch(const GuestWatch&) = delete;
     GuestWatch& operator=(const GuestWatch&) = delete;
 
-    // Why this machine lets nobody look; empty: it lets us.
+    // The reason why this machine does not show the processes; empty: it does.
     [[nodiscard]] const std::string& lacking() const { return lacking_; }
-    // Readable where it has found something; -1: it does not look.
+    // Readable when there is a finding; -1: the watch does not run.
     [[nodiscard]] int descriptor() const { return told_.number(); }
-    // Nothing: it has ended, which it does not by itself.
+    // nullopt: the watch has ended, which it never does by itself.
     [[nodiscard]] std::optional<Finding> read() const;
 
 private:

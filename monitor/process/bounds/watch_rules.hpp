@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// What is seen of a guest's processes at a time.
+// The state of a guest's processes at one time.
 struct Look {
     std::chrono::nanoseconds time;           // of a clock that only goes forward
     std::chrono::nanoseconds processor_time; // of all of them since their start
@@ -22,13 +22,13 @@ enum class Verdict : std::uint8_t {
     several_at_once, // more processes run than the guest has processors
 };
 
-// Judges a guest by one look after the other.
+// Judges a guest by successive looks.
 class WatchRules {
 public:
     explicit WatchRules(const GuestBounds& bounds) : bounds_(bounds) {}
 
     Verdict judge(const Look& look);
-    // When to look again, where nothing says earlier that the guest has used so much of a processor.
+    // The time to the next look, unless the guest uses enough of a processor before.
     [[nodiscard]] std::chrono::nanoseconds wait() const;
 
 private:
@@ -37,7 +37,7 @@ private:
     GuestBounds bounds_;
     std::optional<Look> last_;
     bool is_busy_ = true;
-    std::optional<Look> window_; // since this look processor time is counted
+    std::optional<Look> window_; // processor time is counted since this look
 };
 
 } // namespace previrt

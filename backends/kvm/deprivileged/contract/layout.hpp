@@ -18,10 +18,9 @@ constexpr std::uint64_t ram_base = std::uint64_t{1} << 32U;
 constexpr std::uint64_t local_apic = 0xfee00000;
 // No memory: a store exits to the monitor.
 constexpr std::uint64_t doorbells = 0xd0000000;
-constexpr std::uint64_t doorbell_output = 0; // 4 bytes, an ioeventfd: the output ring has bytes
-constexpr std::uint64_t doorbell_end = 8;    // 4 bytes: the guest has ended, and the console says how
-constexpr std::uint64_t doorbell_packets =
-    16; // 4 bytes, an ioeventfd: there are sent packets, or there is room for received ones
+constexpr std::uint64_t doorbell_output = 0;   // 4 bytes, an ioeventfd: the output ring has bytes
+constexpr std::uint64_t doorbell_end = 8;      // 4 bytes: the guest has ended, and the console says how
+constexpr std::uint64_t doorbell_packets = 16; // 4 bytes, an ioeventfd: packets, or room for some
 constexpr std::uint64_t doorbell_idle =
     24; // 8 bytes: waits at most this many nanoseconds, or until the event word is not 0
 

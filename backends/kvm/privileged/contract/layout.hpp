@@ -22,9 +22,8 @@ constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
 
 // ---- ports, which a PC does not use
 
-constexpr std::uint16_t port_output = 0x5650; // an ioeventfd: the output ring has bytes
-constexpr std::uint16_t port_packets =
-    0x5658; // an ioeventfd: there are sent packets, or there is room for received ones
+constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: the output ring has bytes
+constexpr std::uint16_t port_packets = 0x5658; // an ioeventfd: packets, or room for some
 constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
 enum class PortRequest : std::uint32_t {
     answer = 1,   // to the monitor's question
