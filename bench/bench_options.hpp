@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// Which of our kernels is measured, and where the figures go.
+// The kernel to measure, and the file for the figures.
 struct BenchOptions {
     std::string version = "6.1";
     std::string configuration = "small";

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// How often KVM leaves a guest in privileged mode, by operation: rewritten, and left as it is by the same
-// monitor. Where this host's KVM runs level 0 on the processor, there; else under QEMU, which counts
+// Counts KVM's exits of a guest in privileged mode, by operation, with and without rewriting, under the same
+// monitor. Runs on the host if its KVM runs level 0 on the processor; otherwise under QEMU, which counts
 // instructions, so that two runs are identical.
 void bench_kvm_exits(const BenchOptions& options);
 

@@ -10,10 +10,11 @@
 
 namespace previrt {
 
-// The columns of a bench that do not work on this machine, and why.
+// The columns of a bench that do not work on this machine, with the reasons.
 class LeftOut {
 public:
-    // Whether the step works. If not, a peer is left out, and said; without any other there is no bench.
+    // Whether the step works. If not, a peer is left out with a message; without any of previrt's own places
+    // the bench fails.
     template <typename Step>
     bool try_step(const std::string& column, bool is_peer, const Step& step) {
         try {
@@ -29,7 +30,7 @@ public:
         }
     }
 
-    // The names have so much room.
+    // `width`: of the names.
     void print(int width) const {
         for (const auto& [column, reason] : reasons_) {
             std::printf("%-*s left out: %s\n", width, column.c_str(), reason.c_str());

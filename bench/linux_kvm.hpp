@@ -5,7 +5,8 @@
 
 namespace previrt {
 
-// On the host, in our kernel under KVM, in User Mode Linux, and in our kernel on QEMU's processor.
+// On the host, in previrt's kernel under KVM, in User Mode Linux, and in previrt's kernel on QEMU's
+// processor.
 void bench_linux_kvm(const PlaceBenchOptions& options);
 
 } // namespace previrt

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// Builds a plain and a pre-virtualized kernel of one configuration, and prints what each operation costs on
-// bare metal, in instructions, side by side. Throws InputError.
+// Builds a plain and a pre-virtualized kernel of one configuration, and prints the instructions of each
+// operation on bare metal, side by side. Throws InputError.
 void bench_linux_padding(const BenchOptions& options);
 
 } // namespace previrt

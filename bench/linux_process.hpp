@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// On the host, in our kernel as a process, in User Mode Linux, and in gVisor.
+// On the host, in previrt's kernel as a process, in User Mode Linux, and in gVisor.
 void bench_linux_process(const PlaceBenchOptions& options);
 
 } // namespace previrt

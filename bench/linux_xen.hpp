@@ -5,9 +5,9 @@
 
 namespace previrt {
 
-// Prints what each operation costs in instructions: our kernel on bare metal and, pre-virtualized, under Xen;
-// Debian's own kernel on bare metal and under Xen, which it was ported to. Then what the in-place VMM counted
-// for one of each. Throws InputError.
+// Prints the instructions of each operation: of previrt's kernel on bare metal and under Xen, and of Debian's
+// own kernel on bare metal and under Xen, to which it was ported. Then prints the in-place VMM's counts of
+// one operation. Throws InputError.
 void bench_linux_xen(const BenchOptions& options);
 
 } // namespace previrt

@@ -12,24 +12,24 @@ namespace previrt {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// Where the operations are measured.
+// A place in which operations are measured.
 struct MeasuredPlace {
-    // What runs bench/guest/time.c there, with these in its environment.
+    // Runs bench/guest/time.c there, with these settings in its environment.
     std::function<Program(const Settings& settings)> measure;
-    // What boots until bench/guest/launch.c; empty: there is nothing to boot.
+    // Boots as far as bench/guest/launch.c; empty: nothing to boot.
     std::function<Program()> launch;
 };
 
 struct Samples {
     std::string operation;
-    std::vector<double> values; // for one
+    std::vector<double> values; // for one operation
 };
 
 struct PlaceTimes {
-    std::string kernel;              // in its own words
-    double ticks;                    // of the time stamp counter, in a while
-    double nanoseconds;              // that the kernel's clock saw in it
-    double our_nanoseconds;          // that ours did, up to when we heard of it
+    std::string kernel;              // its own name for itself
+    double ticks;                    // of the time-stamp counter, in a period
+    double nanoseconds;              // the same period by the kernel's clock
+    double our_nanoseconds;          // the same period by this program's clock
     std::vector<Samples> operations; // in ticks
 };
 
@@ -38,11 +38,11 @@ struct Effort {
     unsigned sample_microseconds = 10000; // at least
 };
 
-// Each throws InputError with the reason where that does not work.
+// Each throws InputError with the reason if that fails.
 PlaceTimes measure_place(const MeasuredPlace& place, const Effort& effort);
-// The time stamp counter, by our clock, has to run as the host's.
+// Checks the rate of the place's time-stamp counter, by this program's clock, against the host's.
 void check_ticks(const PlaceTimes& times, const PlaceTimes& host);
-// From the start of the program to the first words of the first process, in nanoseconds.
+// From the start of the program to the first output of the first process, in nanoseconds.
 double measure_launch(const MeasuredPlace& place);
 
 } // namespace previrt

@@ -9,32 +9,32 @@
 
 namespace previrt {
 
-// For a kernel's command line: Linux hands what it does not know to the first process.
+// For a kernel's command line: Linux passes unknown words to the first process.
 std::vector<std::string> words_for(const Settings& settings);
 std::string command_line(const std::vector<std::string>& words);
 Program previrt_run(const std::string& kernel, const std::string& initrd,
                     const std::vector<std::string>& options, const Settings& settings);
 
-// What is booted in a place, and what is run there.
+// The files that a place boots and runs.
 struct MeasuredFiles {
     std::string kernel;
     std::string measuring_initrd; // runs bench/guest/time.c
     std::string launching_initrd; // its first process is bench/guest/launch.c
-    std::string directory;        // for what a place leaves behind
+    std::string directory;        // for files of a place
 };
 
 MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory);
 
-// A place that a bench measures.
+// A column of a bench: a place.
 struct Column {
     std::string name;
     bool is_peer; // it may be left out
-    // Throws InputError where there is none.
+    // Throws InputError if the place is not available.
     std::function<MeasuredPlace(const MeasuredFiles& files)> find;
 };
 
-// Of all columns these, in their order; none named: all. The first is what the others are compared with: it
-// is always there. Throws InputError.
+// The columns with these names, in their order; no names: all. The first column is always included: ratios
+// are to it. Throws InputError.
 std::vector<std::string> choose_columns(const std::vector<std::string>& all,
                                         const std::vector<std::string>& named);
 

@@ -4,7 +4,8 @@
 namespace previrt {
 
 unsigned last_processor();
-// From here on we run there alone, with what we start, and before others where we may. Throws InputError.
+// From now on this program and its children run on that processor alone, with the highest priority that this
+// machine permits. Throws InputError.
 void move_to_processor(unsigned number);
 
 } // namespace previrt

@@ -14,14 +14,14 @@ namespace previrt {
 
 struct PlaceBenchOptions {
     BenchOptions kernel;
-    unsigned runs = 10;                // of each place, which take turns
+    unsigned runs = 10;                // of each place, in turns
     Effort effort;                     // in each run
     std::optional<unsigned> processor; // none: the last
     std::vector<std::string> columns;  // by name; empty: all
 };
 
-// Prints how long each operation takes in each place, compared with the first. A peer that does not work is
-// left out, and said. Throws InputError.
+// Prints the time of each operation in each place, compared with the first place. A peer that does not work
+// is left out with a message. Throws InputError.
 void bench_places(const PlaceBenchOptions& options, std::span<const Column> columns);
 
 } // namespace previrt

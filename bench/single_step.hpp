@@ -11,7 +11,7 @@ struct CodeRange {
     std::uintptr_t end;
 };
 
-// Runs its code `passes` times and says where that code is; 0 passes only says so.
+// Runs its code `passes` times and returns the range of the code; 0 passes only returns the range.
 using Block = CodeRange (*)(std::uint64_t passes);
 
 struct Steps {
@@ -19,7 +19,8 @@ struct Steps {
     int fault;           // the signal that an instruction raised, or 0
 };
 
-// One pass over the block, in a child: a fault there harms nobody. Throws if the child cannot be traced.
+// One pass over the block, in a child process, which alone a fault can end. Throws if the child cannot be
+// traced.
 Steps single_step(Block block);
 
 } // namespace previrt

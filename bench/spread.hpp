@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// Of several measurements of one thing.
+// Of several measurements of one quantity.
 struct Spread {
     double median;
     double lower_quartile;

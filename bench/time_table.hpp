@@ -8,13 +8,12 @@
 
 namespace previrt {
 
-// Times by row and column, of which some may be missing. The first column is what the others are compared
-// with.
+// Times by row and column; some may be missing. Ratios are to the first column.
 class TimeTable {
 public:
     void add(const std::string& row, const std::string& column, std::vector<double> nanoseconds);
 
-    // Medians with ratios, then quartiles where there are some.
+    // Medians with ratios, and then quartiles if there are several samples.
     void print() const;
     [[nodiscard]] nlohmann::json json() const;
 

@@ -11,13 +11,13 @@
 namespace previrt {
 
 struct TimedEnd {
-    int status; // as of wait_for_program
+    int status; // see wait_for_program
     bool timed_out;
     std::string last_lines;
 };
 
-// Runs a program, without input, and hands on each line of its output and errors with the time from its start
-// to the line's end. What takes longer than `at_most` is ended. Throws InputError where it cannot be started.
+// Runs a program without input. Hands on each line of its output and errors with the time from its start to
+// the line's end. Kills it after `at_most`. Throws InputError if it cannot be started.
 using TimedLine = std::function<void(std::string_view line, std::chrono::nanoseconds since_start)>;
 TimedEnd run_timed(const Program& program, std::chrono::seconds at_most, const TimedLine& line);
 

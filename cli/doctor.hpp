@@ -12,10 +12,10 @@ namespace previrt {
 struct ToolReport {
     std::string command; // of previrt, or of this tree
     bool works;
-    std::string text; // what was found; or why it does not work, and the remedy
+    std::string text; // the finding; or the reason why it does not work, with the remedy
 };
 
-// What works on this machine, and why not.
+// The parts that work on this machine, and the reasons why others do not.
 struct MachineReport {
     std::vector<PlaceReport> places;
     std::string automatic_place;
@@ -24,7 +24,7 @@ struct MachineReport {
     [[nodiscard]] bool can_run_guests() const;
 };
 
-// Tries everything, by what `run` and `build-linux` try it with.
+// Tries everything, with the functions of `run` and `build-linux`.
 MachineReport examine_machine();
 
 void print_text(std::ostream& output, const MachineReport& report);

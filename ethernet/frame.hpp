@@ -20,9 +20,9 @@ inline constexpr std::uint32_t longest_standard = 1514; // without FCS and tag
 inline constexpr std::uint16_t type_ipv4 = 0x0800;
 inline constexpr std::uint16_t type_arp = 0x0806;
 inline constexpr std::uint16_t type_vlan = 0x8100;
-inline constexpr std::uint16_t largest_length = 1500; // more is a type
+inline constexpr std::uint16_t largest_length = 1500; // a larger number is a type
 
-// Two bytes in the order of the wire.
+// Two bytes in network byte order.
 constexpr std::uint16_t read_big_endian(Frame bytes, std::size_t offset) {
     return static_cast<std::uint16_t>((bytes[offset] << 8U) | bytes[offset + 1]);
 }
@@ -41,7 +41,7 @@ constexpr void write_big_endian_32(std::span<std::uint8_t> bytes, std::size_t of
     write_big_endian(bytes, offset + 2, static_cast<std::uint16_t>(value));
 }
 
-// The same as a chip that is little endian shows them: TCI, VDR.
+// The same as a little-endian chip shows them: TCI, VDR.
 constexpr std::uint16_t read_little_endian(Frame bytes, std::size_t offset) {
     return static_cast<std::uint16_t>(bytes[offset] | (bytes[offset + 1] << 8U));
 }

@@ -14,8 +14,7 @@ namespace previrt::ethernet {
 inline constexpr std::uint8_t protocol_tcp = 6;
 inline constexpr std::uint8_t protocol_udp = 17;
 
-// An IPv4 packet in a frame, with a tag or without. All of it is there if it is `whole`, and else nothing but
-// its place is known.
+// An IPv4 packet in a frame, with or without a tag. If it is not `whole`, only its offset is known.
 struct Ipv4Packet {
     std::uint32_t start;
     bool whole = false;
@@ -38,23 +37,23 @@ struct Transport {
 
 inline constexpr Transport tcp_transport{.checksum = tcp::checksum, .least = tcp::least};
 
-// nullopt: neither, or not to be seen from this part of it.
+// nullopt: neither TCP nor UDP, or this part of the packet does not show it.
 std::optional<Transport> transport_of(const Ipv4Packet& packet);
-// With its headers. nullopt: they contradict each other.
+// With its headers. nullopt: the headers contradict each other.
 std::optional<std::uint32_t> transport_bytes(Frame frame, const Ipv4Packet& packet,
                                              const Transport& transport);
 
-// Of whole packets.
+// For whole packets.
 bool header_is_right(Frame frame, const Ipv4Packet& packet);
 bool transport_is_right(Frame frame, const Ipv4Packet& packet, const Transport& transport);
 void fill_header_checksum(std::span<std::uint8_t> frame, const Ipv4Packet& packet);
-// Where the headers contradict each other these two do nothing.
+// If the headers contradict each other, these two do nothing.
 void fill_transport_checksum(std::span<std::uint8_t> frame, const Ipv4Packet& packet,
                              const Transport& transport);
 Unfinished leave_transport_checksum(std::span<std::uint8_t> frame, const Ipv4Packet& packet,
                                     const Transport& transport);
 
-// The checksum of TCP or UDP that was left to us.
+// Completes the checksum of TCP or UDP that the sender left out.
 void finish_checksum(std::span<std::uint8_t> frame);
 
 } // namespace previrt::ethernet

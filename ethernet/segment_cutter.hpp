@@ -11,20 +11,20 @@
 
 namespace previrt::ethernet {
 
-// Frames out of a packet of a TCP stream that is too long to be one. Each is made in the packet's own memory,
-// its headers over what was in the frame before.
+// Cuts a packet of a TCP stream that is too long for one frame into frames. Each frame is made in the
+// packet's own memory: its headers overwrite the end of the frame before.
 class SegmentCutter {
 public:
-    // Each with so many bytes of payload, but the last. False: it is no such packet.
+    // Each frame has this many bytes of payload, except the last. False: it is no such packet.
     bool start(Frame packet, std::uint32_t segment_bytes);
-    // All of them, and their bytes.
+    // The number of all frames, and of their bytes.
     [[nodiscard]] std::uint32_t frames() const {
         return (payload_bytes_ + segment_bytes_ - 1) / segment_bytes_;
     }
     [[nodiscard]] std::uint32_t bytes() const { return (frames() * header_bytes_) + payload_bytes_; }
     [[nodiscard]] bool has_next() const { return done_ < payload_bytes_; }
     [[nodiscard]] std::uint32_t next_bytes() const { return header_bytes_ + next_payload(); }
-    // Of the same packet, which may have changed. All its checksums are complete.
+    // `packet` is the same packet; its contents may have changed. All checksums of the frame are complete.
     Frame next(std::span<std::uint8_t> packet);
     void stop() { done_ = payload_bytes_; }
 
@@ -32,7 +32,7 @@ private:
     [[nodiscard]] std::uint32_t next_payload() const;
     void write_headers(Frame payload);
 
-    std::array<std::uint8_t, header_bytes + tag_bytes + ip::most + tcp::most> headers_{}; // of the next
+    std::array<std::uint8_t, header_bytes + tag_bytes + ip::most + tcp::most> headers_{}; // of the next frame
     Ipv4Packet packet_{};
     std::uint32_t header_bytes_ = 0;
     std::uint32_t segment_bytes_ = 0;

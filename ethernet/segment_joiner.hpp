@@ -11,27 +11,27 @@
 
 namespace previrt::ethernet {
 
-// Segments of a TCP stream that follow each other, put together to one packet. Who cuts it makes the same
-// frames of it again. The first is at the start of a room; each of the others is put there with its headers
-// over the end of what is there already, which is then put back.
+// Joins consecutive segments of a TCP stream into one packet. Cutting the packet gives the same frames again.
+// The first segment is at the start of a room. Each further one is written behind it, with its headers over
+// the end of the joined data, which append() or restore() puts back.
 class SegmentJoiner {
 public:
     static constexpr std::uint32_t longest = 65535;     // of the packet: lengths have 16 bits
     static constexpr std::uint32_t least_segment = 512; // of payload: smaller ones are no stream
 
-    // A frame of so many bytes, of which this is left to others.
+    // The first frame, of this size; `left` is left to the peer.
     SegmentJoiner(std::span<std::uint8_t> room, std::uint32_t bytes, const Unfinished& left);
 
     [[nodiscard]] bool goes_on() const { return goes_on_; }
-    // Where another goes that may belong to it, of at most so many bytes. Empty: none does. Else the end of
-    // what is there is not in the room until append() or restore().
+    // Room for the next candidate segment, of at most this size. Empty: no segment fits. Otherwise the end of
+    // the joined data is not in the room until append() or restore().
     std::span<std::uint8_t> next(std::uint32_t bytes);
-    // So many are there. False: they are another packet's.
+    // The candidate has this size. False: it does not belong to the packet.
     bool append(std::uint32_t bytes, const Unfinished& left);
     void restore();
 
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
-    // Writes the headers of all of it.
+    // Writes the headers of the whole packet.
     Unfinished finish();
 
 private:
@@ -49,8 +49,8 @@ private:
     std::uint32_t segment_bytes_ = 0;
     std::uint16_t segments_ = 1;
     std::uint8_t last_flags_ = 0;
-    Headers headers_; // of the first
-    Headers end_;     // of what is there
+    Headers headers_; // of the first segment
+    Headers end_;     // of the last segment
 };
 
 } // namespace previrt::ethernet

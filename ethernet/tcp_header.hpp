@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// Places in headers of IPv4 and TCP.
+// Offsets in headers of IPv4 and TCP.
 namespace previrt::ethernet {
 
 namespace ip {
@@ -33,9 +33,9 @@ inline constexpr std::uint8_t flag_fin = 0x01;
 inline constexpr std::uint8_t flag_psh = 0x08;
 inline constexpr std::uint8_t flag_ack = 0x10;
 inline constexpr std::uint8_t flag_cwr = 0x80;
-inline constexpr std::uint8_t flags_of_last = flag_psh | flag_fin; // of some segments that follow each other
+inline constexpr std::uint8_t flags_of_last = flag_psh | flag_fin; // of the last of consecutive segments
 
-// Of the header at `place`, as it says.
+// The length field of the header at `place`.
 constexpr std::uint32_t header_length(Frame frame, std::uint32_t place) {
     return (frame[place + data_offset] >> 4U) * 4U;
 }

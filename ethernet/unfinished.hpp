@@ -5,17 +5,17 @@
 
 namespace previrt::ethernet {
 
-// What is left to be done to a packet of IPv4, by who takes it: as a card does it for its driver, and a
-// driver need not for another driver.
+// The work that the sender of an IPv4 packet leaves to the peer, as a driver leaves it to a card, and a
+// driver to another driver.
 struct Unfinished {
-    // Of its TCP or UDP header; 0: all checksums are complete. Where the checksum goes is the sum of the
-    // pseudo header.
+    // The offset of the TCP or UDP header; 0: all checksums are complete. The checksum field has the sum of
+    // the pseudo header.
     std::uint16_t checksum_start = 0;
-    std::uint16_t checksum_offset = 0; // behind that
-    // TCP only, and without a checksum: it is to be cut into frames with so many bytes of its payload each,
-    // the last with the rest. 0: it is a frame.
+    std::uint16_t checksum_offset = 0; // from checksum_start on
+    // Only for TCP with a checksum left out: the packet is to be cut into frames with this many bytes of its
+    // payload, the last with the rest. 0: it is a frame.
     std::uint16_t segment_bytes = 0;
-    std::uint16_t header_bytes = 0; // of what is to be cut: all in front of the payload
+    std::uint16_t header_bytes = 0; // of a packet that is to be cut: everything in front of the payload
 };
 static_assert(sizeof(Unfinished) == 8);
 

@@ -11,10 +11,10 @@ struct IdleBenchOptions {
     BenchOptions kernel;
     std::string on = "process";
     unsigned guests = 100;
-    unsigned seconds = 20; // that they are watched for
+    unsigned seconds = 20; // of observation
 };
 
-// Prints what many guests that sleep use together: processor time, and memory. Throws InputError.
+// Prints the processor time and memory of many sleeping guests together. Throws InputError.
 void bench_idle_guests(const IdleBenchOptions& options);
 
 } // namespace previrt

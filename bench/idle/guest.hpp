@@ -9,25 +9,25 @@
 
 namespace previrt {
 
-// A guest that says a word when it is up, and then sleeps. The program that runs it is ended with it.
+// A guest that prints a word when it is up, and then sleeps. The destructor ends its program.
 class IdleGuest {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // Throws InputError where it cannot be started.
+    // Throws InputError if it cannot be started.
     IdleGuest(const Program& program, std::string word);
     ~IdleGuest();
     IdleGuest(const IdleGuest&) = delete;
     IdleGuest& operator=(const IdleGuest&) = delete;
 
-    // To poll until it is up.
+    // For poll(), until it is up.
     [[nodiscard]] int output() const { return output_.number(); }
-    // Throws InputError, with what was said, where it has ended.
+    // Throws InputError with its output, if it has ended.
     void read_output();
     void require_running() const;
 
     [[nodiscard]] bool is_up() const { return is_up_; }
-    // From its start until it was up.
+    // From the start of the program until the guest was up.
     [[nodiscard]] std::chrono::nanoseconds took() const { return took_; }
     [[nodiscard]] std::chrono::nanoseconds age() const { return Clock::now() - begin_; }
     // Of the program that runs it.

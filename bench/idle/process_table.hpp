@@ -10,32 +10,32 @@
 
 namespace previrt {
 
-// The processes of this machine, as they were when it was made.
+// A snapshot of the processes of this machine.
 class ProcessTable {
 public:
     ProcessTable();
 
-    // A process and all that descend from it, itself first.
+    // A process and all its descendants, itself first.
     [[nodiscard]] std::vector<pid_t> family_of(pid_t first) const;
 
 private:
     std::multimap<pid_t, pid_t> children_; // by parent
 };
 
-// That a process has used, in all its threads; none of one that has ended.
+// The processor time of all threads of a process; 0 for one that has ended.
 std::chrono::nanoseconds processor_time(pid_t process);
 
 struct MemoryUse {
-    // In bytes; of one that several processes have mapped, each counts its share. Nullopt: it keeps its
-    // memory from us, as one without a debugger does.
+    // In bytes; a page that several processes map counts in shares. nullopt: this machine does not show the
+    // process's memory.
     std::optional<std::uint64_t> pages;
     std::uint64_t page_tables = 0;
 };
 
-// Throws InputError where the kernel does not tell.
+// Throws InputError if the kernel does not show it.
 MemoryUse memory_use(pid_t process);
 
-// That the machine could still give to programs. Throws InputError.
+// The memory that the machine could still give to programs. Throws InputError.
 std::uint64_t available_memory();
 
 } // namespace previrt

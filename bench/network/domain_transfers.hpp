@@ -8,13 +8,13 @@
 
 namespace previrt {
 
-// What dom0 needs for bench/guest/dom0-net.sh.
+// The files of dom0 for bench/guest/dom0-net.sh.
 std::vector<Dom0File> dom0_network_files();
-// net.sh's words for it.
+// Settings of net.sh for it.
 constexpr const char* dom0_network_words = "net_meter=5202";
 
-// One run of a domain that has bench/guest/net.sh, with so many transfers, which dom0 answers. Processors are
-// used by both, `cpu`, and by the domain alone, `guest`. Throws InputError.
+// One run of a domain with bench/guest/net.sh and this many transfers; dom0 is the peer. Processor time is
+// that of both, `cpu`, and of the domain alone, `guest`. Throws InputError.
 std::vector<NetworkTransfer> measure_domain(RunOptions options, const DomainBesideDom0& beside,
                                             std::size_t transfers);
 

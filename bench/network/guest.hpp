@@ -9,18 +9,18 @@
 
 namespace previrt {
 
-constexpr const char* network_peer = "10.82.86.1"; // who answers the guest
+constexpr const char* network_peer = "10.82.86.1"; // the peer's address
 
-// An initrd that runs bench/guest/net.sh, with more files: {place in the guest, file}. Throws InputError.
+// An initrd that runs bench/guest/net.sh, with more files: {path in the guest, file}. Throws InputError.
 std::string network_initrd(const std::string& name, std::vector<std::pair<std::string, std::string>> more);
-// All that it can make.
+// The transfers that it knows.
 const std::vector<std::string>& network_transfers();
 
 struct NetworkTraffic {
     std::vector<std::string> transfers = network_transfers();
     unsigned mtu = 1500;
 };
-// What it is told.
+// Settings of the guest.
 Settings network_settings(unsigned mebibytes, const NetworkTraffic& traffic);
 
 } // namespace previrt

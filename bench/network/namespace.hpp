@@ -5,10 +5,10 @@
 
 namespace previrt {
 
-// Throws InputError where we may not make one: only root may.
+// Throws InputError if this user may not make one: only root may.
 void check_network_namespace();
-// A network of our own, for us and what we start: there is nothing in it but `lo` and a tap device, whose end
-// on our side has an address. Throws InputError.
+// Enters a network namespace of its own, with this program and its children. It has only `lo` and a tap
+// device, whose host side gets this address. Throws InputError.
 void enter_network_namespace(const std::string& tap, const std::string& address, unsigned mtu);
 
 } // namespace previrt

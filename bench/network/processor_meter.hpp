@@ -7,15 +7,14 @@
 
 namespace previrt {
 
-// The time that programs use of the processors: those that this thread starts while the meter lives, and all
-// that descend from them. A process that has ended keeps counting, and so does the part of a tick that one
-// still runs in: the kernel's clocks of processes (processor_time) leave both out. Throws InputError where
-// the kernel refuses it.
+// The processor time of the programs that this thread starts while the meter lives, and of their descendants.
+// It includes ended processes and the current tick of running ones, which the kernel's clocks of processes
+// (processor_time) leave out. Throws InputError if the kernel refuses it.
 class ProcessorMeter {
 public:
     ProcessorMeter();
 
-    // It never falls.
+    // Never decreases.
     [[nodiscard]] std::chrono::nanoseconds used() const;
 
 private:

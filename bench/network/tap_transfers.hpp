@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// One run of a place that has bench/guest/net.sh, while `server` answers so many transfers. Processors are
-// used by all processes of the place. Throws InputError with the reason where that does not work.
+// One run of a place with bench/guest/net.sh, while `server` answers this many transfers. Processor time is
+// that of all processes of the place. Throws InputError with the reason if that fails.
 std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server,
                                                std::size_t transfers);
 

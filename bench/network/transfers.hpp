@@ -12,26 +12,26 @@
 
 namespace previrt {
 
-// By whom, as the rows of a table call it.
+// Processor time, by the name of a table's row.
 using ProcessorSeconds = std::map<std::string, double>;
 
 struct NetworkTransfer {
-    std::string name;      // as bench/guest/net.sh calls it
-    double amount;         // bytes or datagrams that have arrived
+    std::string name;      // of bench/guest/net.sh
+    double amount;         // bytes or datagrams that arrived
     double seconds;        // by the receiver's clock
     ProcessorSeconds used; // meanwhile
 };
 
-// What bench/guest/net.sh prints.
+// Reads the output of bench/guest/net.sh.
 class TransfersReader {
 public:
-    // `used` is what has been used so far; it is asked when a transfer begins and when it ends.
+    // `used` returns the processor time up to now. It is called when a transfer begins and when it ends.
     explicit TransfersReader(std::function<ProcessorSeconds()> used) : used_(std::move(used)) {}
 
     void read_line(std::string_view line);
 
     [[nodiscard]] const std::vector<NetworkTransfer>& done() const { return done_; }
-    // Throws InputError with the place's `last_lines` where not all that were `wanted` came to an end.
+    // Throws InputError with the place's `last_lines` if not all `wanted` transfers ended.
     void check_complete(std::size_t wanted, const std::string& last_lines) const;
 
 private:
@@ -44,7 +44,8 @@ private:
     std::vector<NetworkTransfer> done_;
 };
 
-// For each transfer, of all runs, a row with its time and one with what each used: for 1 MiB or a datagram.
+// Adds, for each transfer of all runs, a row with its time and one with each processor time: for 1 MiB or a
+// datagram.
 void add_transfers(TimeTable& table, const std::string& column,
                    const std::vector<NetworkTransfer>& transfers);
 

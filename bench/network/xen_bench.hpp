@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// The same between a domain and dom0, counted in instructions: ours beside the ones that have Xen's own
+// The same between a domain and dom0, counted in instructions: previrt's guest beside guests with Xen's own
 // network driver. Throws InputError.
 void bench_xen_network(const NetworkBenchOptions& options);
 

@@ -7,10 +7,10 @@
 
 namespace previrt {
 
-// Debian's kernel, as it is, with the modules of virtio's network card.
+// Debian's unchanged kernel, with the modules of virtio's network card.
 struct DebianLinux {
     std::string vmlinux;
-    std::vector<std::pair<std::string, std::string>> modules; // for make_initrd, in the order of their need
+    std::vector<std::pair<std::string, std::string>> modules; // for make_initrd, in load order
 };
 
 // Downloaded on first use. Throws InputError.

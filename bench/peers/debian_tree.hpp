@@ -5,10 +5,10 @@
 
 namespace previrt {
 
-// A Debian userland whose first process is bench/guest/programs.sh, in memory for as long as this lives.
+// A Debian userland whose first process is bench/guest/programs.sh, in memory while this lives.
 class DebianTree {
 public:
-    // With that source of Linux in /usr/src/linux, if it is not empty. Throws InputError.
+    // With this source of Linux in /usr/src/linux, unless it is empty. Throws InputError.
     explicit DebianTree(const std::string& linux_source);
     ~DebianTree();
     DebianTree(const DebianTree&) = delete;

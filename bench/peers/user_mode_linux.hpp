@@ -8,11 +8,11 @@
 
 namespace previrt {
 
-// Debian's User Mode Linux: the machine's own, else its package in the cache. Throws InputError.
+// Debian's User Mode Linux: this machine's own, else its package from the cache. Throws InputError.
 std::string find_user_mode_linux();
 
-// Boots `initrd`, with `words` on the command line; the console is standard output. What it leaves behind
-// goes to `directory`.
+// Boots `initrd`, with `words` on the command line; the console is standard output. Its files go to
+// `directory`.
 Program user_mode_linux(const std::string& linux, const std::string& initrd,
                         const std::vector<std::string>& words, const std::string& directory,
                         const std::string& memory = "256M");

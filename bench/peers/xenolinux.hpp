@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// Runs a Linux that was ported to Xen as its first domain, until it powers off. Takes the place of run_guest,
-// but for the checks of its options. Throws InputError.
+// Runs a Linux that was ported to Xen as its first domain, until it powers off. Replaces run_guest, without
+// the checks of its options. Throws InputError.
 RunStatus run_xenolinux(const RunOptions& options);
 
 } // namespace previrt

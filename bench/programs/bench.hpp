@@ -8,18 +8,18 @@
 
 namespace previrt {
 
-// By the names that bench/guest/programs.sh has for them.
+// The names in bench/guest/programs.sh.
 const std::vector<std::string>& measured_programs();
 
 struct ProgramsBenchOptions {
     BenchOptions kernel;
-    unsigned runs = 1;                 // of each place, which take turns
+    unsigned runs = 1;                 // of each place, in turns
     std::vector<std::string> columns;  // by name; empty: all
     std::vector<std::string> programs; // by name; empty: all
 };
 
-// Prints how long Debian's programs take from start to end in each place, compared with a chroot. A peer that
-// does not work is left out, and said. Throws InputError.
+// Prints the time of Debian's programs from start to end in each place, compared with a chroot. A peer that
+// does not work is left out with a message. Throws InputError.
 void bench_programs(const ProgramsBenchOptions& options);
 
 } // namespace previrt

@@ -12,15 +12,15 @@ namespace previrt {
 
 struct ProgramTime {
     std::string name;
-    std::chrono::nanoseconds took; // by our clock
+    std::chrono::nanoseconds took; // by this program's clock
 };
 
-// What bench/guest/programs.sh prints, each line with the time since the place was started.
+// Reads the output of bench/guest/programs.sh, each line with the time since the place was started.
 class ProgramTimesReader {
 public:
     void read_line(std::string_view line, std::chrono::nanoseconds now);
 
-    // Throws InputError with the place's `last_lines` where not all of these ended, or one of them failed.
+    // Throws InputError with the place's `last_lines` if one of these did not end, or failed.
     [[nodiscard]] const std::vector<ProgramTime>& require(const std::vector<std::string>& names,
                                                           const std::string& last_lines) const;
 
@@ -28,7 +28,7 @@ private:
     std::string name_;
     std::optional<std::chrono::nanoseconds> began_;
     std::vector<ProgramTime> times_;
-    std::map<std::string, int> failed_; // with their status
+    std::map<std::string, int> failed_; // and their status
 };
 
 } // namespace previrt

@@ -9,14 +9,13 @@
 
 namespace previrt::dp83820 {
 
-// Fills in the checksums that `wanted` asks for by IPPKT, TCPPKT and UDPPKT, where the frame has them. What
-// is no IPv4, and the transport of a fragment, it leaves alone; that of a frame without a tag, to others if
-// they take it.
+// Completes the checksums of the frame that `wanted` asks for by IPPKT, TCPPKT and UDPPKT. Leaves frames
+// without IPv4, and the transport of fragments, unchanged. For a frame without a tag, leaves the transport's
+// checksum to a peer that accepts it.
 ethernet::Unfinished fill_checksums(std::span<std::uint8_t> frame, std::uint32_t wanted,
                                     bool leaves_transport);
 
-// What the frame is and what is wrong with it, as extsts says it. With `trusted` all checksums count as
-// right.
+// The type and the faults of the frame, as bits of EXTSTS. With `trusted` all checksums count as right.
 std::uint32_t verify_checksums(ethernet::Frame frame, bool trusted);
 
 } // namespace previrt::dp83820

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t cmdsts_rx_destination_shift = 23;
 inline constexpr std::uint32_t cmdsts_rx_long = 1U << 22U;
 inline constexpr std::uint32_t cmdsts_rx_irl = 1U << 16U;
 
-inline constexpr std::uint32_t extsts_tci = 0xffff; // in the order of the wire
+inline constexpr std::uint32_t extsts_tci = 0xffff; // in network byte order
 inline constexpr std::uint32_t extsts_vpkt = 1U << 16U;
 inline constexpr std::uint32_t extsts_ippkt = 1U << 17U;
 inline constexpr std::uint32_t extsts_iperr = 1U << 18U;
@@ -33,13 +33,13 @@ inline constexpr std::uint64_t descriptor_alignment = 8;
 
 // A copy: the guest may change its own at any time.
 struct Descriptor {
-    std::uint64_t link; // aligned; 0: there is no next
+    std::uint64_t link; // aligned; 0: there is no next one
     std::uint64_t buffer;
     std::uint32_t cmdsts;
-    std::uint32_t extsts; // 0 where the format has none
+    std::uint32_t extsts; // 0 if the format has none
 };
 
-// What CFG makes of a descriptor. Addresses of descriptors are aligned to `descriptor_alignment`.
+// The descriptor format that CFG selects. Addresses of descriptors are aligned to `descriptor_alignment`.
 struct DescriptorFormat {
     bool wide;     // M64ADDR
     bool extended; // EXTSTS_EN
@@ -50,7 +50,7 @@ struct DescriptorFormat {
     [[nodiscard]] std::optional<Descriptor> read(const GuestMemory& memory, std::uint64_t address) const;
     [[nodiscard]] std::optional<std::uint64_t> read_link(const GuestMemory& memory,
                                                          std::uint64_t address) const;
-    // The guest sees cmdsts last.
+    // Writes cmdsts last.
     [[nodiscard]] bool write_back(const GuestMemory& memory, std::uint64_t address, std::uint32_t cmdsts,
                                   std::optional<std::uint32_t> extsts) const;
 

@@ -26,26 +26,26 @@ namespace previrt {
 // National Semiconductor DP83820: a network card that masters the bus. Times are nanoseconds that never go
 // back.
 //
-// The VMM: start() once. Registers are read and written when the guest does; that touches no memory of the
-// guest's. Then, as often as it likes to batch, and only while the function masters the bus: transmit() until
-// it is idle, receive() for what has come, serve_receiver() when receive_requested(). interrupt_line() is
-// INTA#, a level; it changes with any of these, and by itself at next_event().
+// The VMM calls start() once. It reads and writes registers when the guest does; this touches none of the
+// guest's memory. In batches of its choice, and only while the function masters the bus, it calls transmit()
+// until that is idle, receive() for arrived frames, and serve_receiver() after receive_requested().
+// interrupt_line() is INTA#, a level; it changes with any of these, and by itself at next_event().
 struct Dp83820 {
     // Without FCS, with tags.
     static constexpr std::uint32_t largest_frame = 9216;
-    static constexpr std::uint32_t largest_packet = largest_frame - ethernet::tag_bytes;   // it may get one
+    static constexpr std::uint32_t largest_packet = largest_frame - ethernet::tag_bytes;   // a tag may follow
     static constexpr std::uint32_t transmit_room = largest_packet + ethernet::check_bytes; // or with a tag
-    // What one call reads at most, whatever the guest has linked.
+    // The bound of descriptors that one call reads, whatever the guest has linked.
     static constexpr std::uint32_t most_descriptors = 1024;
 
-    // A packet whose descriptors the guest has not all given yet.
+    // A packet of which the guest has not given all descriptors yet.
     struct Packet {
         std::uint32_t bytes = 0;
         std::uint32_t cmdsts = 0; // of all its descriptors together
         std::uint32_t extsts = 0;
         bool too_long = false;
 
-        // Without the FCS that the guest may have put there itself.
+        // Without the FCS, which the guest may have appended itself.
         [[nodiscard]] std::uint32_t frame_bytes() const {
             const bool has_check = (cmdsts & dp83820::cmdsts_crc) != 0 && bytes >= ethernet::check_bytes;
             return bytes - (has_check ? ethernet::check_bytes : 0);
@@ -66,63 +66,65 @@ struct Dp83820 {
     dp83820::Mii mii{};
     dp83820::Phy phy{};
     Packet packet{};
-    std::array<std::uint8_t, largest_packet + ethernet::check_bytes> packet_start{}; // packet.bytes of it
+    std::array<std::uint8_t, largest_packet + ethernet::check_bytes>
+        packet_start{}; // the start of packet.bytes
     dp83820::FrameFifo fifo{};
 
-    // On a new one.
+    // Called on a new one.
     void start(const ethernet::MacAddress& address, dp83820::Transceiver transceiver);
 
-    // nullopt, false: not modelled, and the VMM must not go on. All accesses are 32 bits wide; `offset` is
-    // that in a BAR, and `function` the card's own.
+    // nullopt, false: not modelled, and the VMM must stop the guest. All accesses are 32 bits wide; `offset`
+    // is the offset in a BAR, and `function` the card's own.
     std::optional<std::uint32_t> read(std::uint32_t offset, const PciFunction& function, std::uint64_t now);
     bool write(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
 
-    // What transmit() came to. Idle: the guest has no more, or the engine was stopped. Consumed: nothing to
-    // send this time, but there may be more.
+    // The result of transmit(). Idle: the guest has no more frames, or the engine was stopped. Consumed:
+    // there was nothing to send this time, but there may be more.
     enum class Outcome : std::uint8_t { idle, consumed, frame };
     struct Transmitted {
         Outcome outcome;
         // From the start of the room, with tag, checksums and padding, without FCS.
         std::span<std::uint8_t> frame;
-        ethernet::Unfinished left; // of it
+        ethernet::Unfinished left; // in the frame
     };
-    // Of TCP and UDP in frames without a tag, where the guest leaves them to the card.
+    // The checksums of TCP and UDP in frames without a tag, if the guest leaves them to the card.
     enum class SentChecksums : std::uint8_t { complete, left };
     using TransmitRoom = std::span<std::uint8_t, transmit_room>;
     [[nodiscard]] bool transmit_requested() const { return transmit_ring.engine == dp83820::Engine::active; }
-    // To write this there would change nothing but that.
+    // This write would only repeat a pending request to transmit.
     [[nodiscard]] bool requests_transmission_again(std::uint32_t offset, std::uint32_t value) const {
         return offset == dp83820::at::cr && value == dp83820::cr_txe && transmit_requested();
     }
-    // Takes the next frame out of the guest's memory. Its descriptors are the guest's again.
+    // Takes the next frame out of the guest's memory, and gives its descriptors back to the guest.
     Transmitted transmit(const GuestMemory& memory, TransmitRoom room, SentChecksums checksums,
                          std::uint64_t now);
 
-    // Trusted: the sender is on this machine, or somebody has verified the checksums already.
+    // Trusted: the sender is on this machine, or the checksums have been verified before.
     enum class Checksums : std::uint8_t { unverified, trusted };
-    // False: it is lost, for want of room or because the ring leads out of RAM. A short frame is padded.
+    // False: the frame is lost, because there is no room or the ring leads out of RAM. A short frame is
+    // padded.
     bool receive(const GuestMemory& memory, ethernet::Frame frame, Checksums checksums, std::uint64_t now);
-    // Whether receive() would have room for so many bytes. While not, a sender that can wait should.
+    // Whether receive() has room for a frame of this size. If not, a sender that can wait should.
     [[nodiscard]] bool can_receive(std::uint32_t bytes) const;
-    // So that nothing of it waits in the FIFO.
+    // Whether it has room without the FIFO.
     [[nodiscard]] bool receives_at_once() const;
-    // The guest has enabled the receiver, or frames are left that wait for nothing.
+    // The guest has enabled the receiver, or frames in the FIFO can go on.
     [[nodiscard]] bool receive_requested() const { return receive_ring.requested; }
     void serve_receiver(const GuestMemory& memory, std::uint64_t now);
 
-    // The cable, at any time.
+    // Plugs the cable in or out, at any time.
     void set_link(bool up, std::uint64_t now);
     [[nodiscard]] bool link() const;
 
     [[nodiscard]] bool interrupt_line(std::uint64_t now) const { return interrupts.line(now); }
-    // When it rises, if nothing else happens before.
+    // The time at which the line rises if nothing else happens before.
     [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const {
         return interrupts.next_event(now);
     }
 
 private:
     enum class Placed : std::uint8_t { whole, partly, lost };
-    // A frame with all that goes into the guest's memory of it.
+    // A frame and its data for the guest's memory.
     struct Arrival {
         dp83820::FramePieces pieces{};
         dp83820::FrameStatus status;

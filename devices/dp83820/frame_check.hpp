@@ -7,10 +7,10 @@
 
 namespace previrt::dp83820 {
 
-// CRC-32 of IEEE 802.3 as its register stands at the end: the first bit of the wire is bit 0, not inverted.
+// CRC-32 of IEEE 802.3, as its register is at the end: the first bit of the wire is bit 0, not inverted.
 std::uint32_t frame_check(std::span<const std::uint8_t> bytes, std::uint32_t crc = 0xffff'ffff);
 
-// As it follows the frame on the wire.
+// The bytes that follow the frame on the wire.
 constexpr std::array<std::uint8_t, 4> frame_check_sequence(std::uint32_t crc) {
     const std::uint32_t sent = ~crc;
     return {static_cast<std::uint8_t>(sent), static_cast<std::uint8_t>(sent >> 8U),

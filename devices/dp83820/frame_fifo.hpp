@@ -8,7 +8,7 @@
 
 namespace previrt::dp83820 {
 
-// What the last descriptor of a frame will say of it.
+// The status for the last descriptor of a frame.
 struct FrameStatus {
     std::uint32_t cmdsts;
     std::uint32_t extsts;
@@ -26,14 +26,14 @@ struct FrameFifo {
     std::array<std::uint8_t, size> memory{};
     std::uint32_t first = 0;
     std::uint32_t used = 0;
-    std::uint32_t placed = 0; // bytes of the first frame that the guest has already
+    std::uint32_t placed = 0; // bytes of the first frame that the guest already has
 
     [[nodiscard]] bool empty() const { return used == 0; }
     [[nodiscard]] bool has_room(std::uint32_t bytes) const { return sizeof(Entry) + bytes <= size - used; }
-    // The caller has asked has_room(). `already` bytes of the frame are with the guest; only the first has
-    // any.
+    // has_room() must be true. The guest already has `already` bytes of the frame; only the first frame may
+    // have any.
     void push(const FramePieces& frame, FrameStatus status, std::uint32_t already);
-    // The caller has asked empty(). The pieces hold until the next change.
+    // empty() must be false. The pieces are valid until the next change.
     [[nodiscard]] FrameStatus front_status() const { return front().status; }
     [[nodiscard]] FramePieces front_frame() const;
     void pop();

@@ -10,7 +10,7 @@
 
 namespace previrt::dp83820 {
 
-// A frame that lies in several pieces of memory.
+// A frame in several pieces of memory.
 struct FramePieces {
     static constexpr std::uint32_t most = 4;
 

@@ -6,15 +6,15 @@
 
 namespace previrt::dp83820 {
 
-// ISR, IMR, IER and IHR, and when INTx follows from them.
+// ISR, IMR, IER and IHR, and the resulting INTx.
 struct Interrupts {
-    // Between the guest's reading of ISR and the next interrupt: without, Linux never gets out of an
-    // interrupt handler that enables a receiver whose ring is full. It is doubled by each that tells of that
-    // alone: a slow guest needs longer to come to the emptying of its ring.
+    // The pause between the guest's read of ISR and the next interrupt. Without it, Linux never leaves an
+    // interrupt handler that enables a receiver whose ring is full. Each interrupt for that reason alone
+    // doubles the pause: a slow guest needs longer before it empties its ring.
     std::uint64_t least_pause = 20'000;
     static constexpr std::uint32_t most_doublings = 5;
-    // The same for interrupts that tell of nothing but that frames have gone: the guest only frees them. One
-    // that has other work asks for them by descriptor when it needs room.
+    // The same for interrupts that only report sent frames, which the guest only frees. A guest with other
+    // work requests them by descriptor when it needs room.
     std::uint64_t sent_pause = 100'000;
     std::uint64_t busy_sent_pause = 1'000'000;
     bool processor_rests = true; // as far as is known
@@ -37,7 +37,7 @@ struct Interrupts {
     void write_holdoff(std::uint32_t value);
 
     [[nodiscard]] bool line(std::uint64_t now) const { return pending() && now >= opens_at(); }
-    // When the line rises, if it does by itself.
+    // The time at which the line rises by itself.
     [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const;
 
 private:

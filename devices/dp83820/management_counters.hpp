@@ -23,7 +23,7 @@ enum class Counter : std::uint8_t {
     signal_quality,
 };
 
-// MIBC and the counters that it governs. Reading one clears it; at its most it stays.
+// MIBC and its counters. A read clears a counter; a counter stays at its maximum.
 struct ManagementCounters {
     static constexpr std::uint32_t number = 11;
 

@@ -18,7 +18,7 @@ struct Mii {
     bool output = true;     // pulled up
     bool clock = false;
 
-    // MDC, and MDIO as the MAC drives it; not driven it is true.
+    // The levels of MDC and of MDIO as the MAC drives it; true if it does not drive it.
     void drive(bool clock_level, bool input, Phy& phy);
 
 private:

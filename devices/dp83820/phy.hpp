@@ -5,8 +5,8 @@
 
 namespace previrt::dp83820 {
 
-// A 10/100/1000 transceiver of clause 22, of no particular maker. What is at the other end of the cable can
-// do everything, and negotiation takes no time.
+// A 10/100/1000 transceiver of clause 22, of no particular maker. Its link partner supports everything, and
+// negotiation takes no time.
 struct Phy {
     static constexpr std::uint8_t address = 1;
 
@@ -16,8 +16,8 @@ struct Phy {
         bool full_duplex;
     };
 
-    bool cable = true;        // the other end is there; not the guest's
-    bool link_failed = false; // BMSR says once that there was no link
+    bool cable = true;        // plugged in; not the guest's
+    bool link_failed = false; // BMSR reports a lost link once
     std::uint16_t bmcr = 0;
     std::uint16_t anar = 0;
     std::uint16_t gtcr = 0; // 1000BASE-T control
@@ -28,7 +28,7 @@ struct Phy {
     [[nodiscard]] Mode mode() const;
     [[nodiscard]] bool loops_back() const;
 
-    // Registers that are not there read 0.
+    // Absent registers read 0.
     std::uint16_t read(std::uint8_t index);
     void write(std::uint8_t index, std::uint16_t value);
 

@@ -12,7 +12,7 @@ namespace previrt::dp83820 {
 // DEST of a receive descriptor.
 enum class Destination : std::uint8_t { rejected, unicast, multicast, broadcast };
 
-// RFCR, and the memory that RFDR reaches.
+// RFCR, and the memory behind RFDR.
 struct ReceiveFilter {
     std::uint32_t control = 0;      // RFCR
     ethernet::MacAddress address{}; // PMATCH

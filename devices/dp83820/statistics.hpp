@@ -5,7 +5,7 @@
 
 namespace previrt::dp83820 {
 
-// The host's own account of the card, to hold against the guest's. Bytes are without FCS, as the guest's.
+// The host's own account of the card, to compare with the guest's. Bytes are without FCS, as the guest's.
 struct Statistics {
     std::uint64_t register_reads = 0;
     std::uint64_t register_writes = 0;
@@ -15,12 +15,12 @@ struct Statistics {
     std::uint64_t looped_frames = 0; // came back by loopback
     std::uint64_t unsent_link_down = 0;
     std::uint64_t unsent_too_short = 0; // no header
-    std::uint64_t unsent_too_long = 0;  // the guest was told
+    std::uint64_t unsent_too_long = 0;  // the guest got an error
 
-    std::uint64_t received_frames = 0; // are with the guest
+    std::uint64_t received_frames = 0; // that the guest has
     std::uint64_t received_bytes = 0;
     std::uint64_t received_errors = 0; // of these: without OK
-    std::uint64_t waited_frames = 0;   // went through the FIFO
+    std::uint64_t waited_frames = 0;   // through the FIFO
     std::uint64_t lost_no_room = 0;    // RXORN
     std::uint64_t lost_link_down = 0;
     std::uint64_t lost_flushed = 0; // in the FIFO when the guest reset the receiver

@@ -14,7 +14,7 @@ struct StoredRegister {
     std::uint32_t writable;
 };
 
-// Those that hold what was written to them, and no more.
+// Registers that only hold the value written.
 inline constexpr std::array<StoredRegister, 20> stored_registers{{
     {at::txcfg, 0x120, 0xf0f8'ffff},
     {at::gpior, 0, 0x3ff},

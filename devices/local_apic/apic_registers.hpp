@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// The manual's chapter "Advanced Programmable Interrupt Controller".
+// Registers of the manual's chapter "Advanced Programmable Interrupt Controller".
 namespace previrt {
 
 enum ApicOffset : std::uint16_t {

@@ -15,14 +15,14 @@ struct ApicTimer {
     std::uint8_t divide = 0; // the register
     std::uint32_t initial_count = 0;
     std::uint64_t deadline = 0; // of the time-stamp counter; 0: none
-    std::uint64_t due = 0;      // where it runs
+    std::uint64_t due = 0;      // while it runs
 
     void set_mode(Mode wanted);
     void write_initial_count(std::uint32_t count, std::uint64_t now);
     [[nodiscard]] std::uint32_t current_count(std::uint64_t now) const;
     void write_divide(std::uint32_t value, std::uint64_t now);
     void write_deadline(std::uint64_t counter, std::uint64_t when);
-    // Whether it came to its end since.
+    // Returns whether it expired since the last call.
     bool advance(std::uint64_t now);
 
 private:

@@ -11,8 +11,7 @@
 
 namespace previrt {
 
-// The local APIC of a machine's only processor: registers in memory, no x2APIC. One that was not started is
-// not there.
+// The local APIC of a machine's only processor: registers in memory, no x2APIC. Before start() there is none.
 struct LocalApic {
     std::uint64_t base = 0; // IA32_APIC_BASE
     std::uint32_t id = 0;
@@ -20,7 +19,7 @@ struct LocalApic {
     std::uint32_t logical_destination = 0;
     std::uint32_t destination_format = 0;
     std::uint32_t spurious_vector = 0;
-    std::uint32_t errors = 0;     // as ESR shows them
+    std::uint32_t errors = 0;     // as ESR reads
     std::uint32_t new_errors = 0; // since ESR was written
     std::uint32_t command_low = 0;
     std::uint32_t command_high = 0;
@@ -32,28 +31,28 @@ struct LocalApic {
     static constexpr std::uint64_t place = 0xfee00000;
     static constexpr std::uint64_t place_bytes = 0x1000;
 
-    // As firmware hands it over: on, the 8259s' interrupts passed, NMIs at LINT1.
+    // As firmware leaves it: on, passing the 8259s' interrupts, NMIs at LINT1.
     void start();
 
-    // By its register: CPUID says the same.
+    // By IA32_APIC_BASE: CPUID says the same.
     [[nodiscard]] bool is_enabled() const { return (base & base_enabled) != 0; }
-    // nullopt, false: not modelled, and the VMM must not go on. Registers are read and written as a whole.
+    // nullopt, false: not modelled, and the VMM must stop the guest. Registers are accessed as a whole.
     std::optional<std::uint32_t> read(std::uint64_t offset, std::uint64_t now);
     bool write(std::uint64_t offset, std::uint32_t value, std::uint64_t now);
 
     // IA32_APIC_BASE.
     enum class BaseWrite : std::uint8_t { done, refused, not_modelled }; // refused: #GP
     BaseWrite write_base(std::uint64_t value);
-    // IA32_TSC_DEADLINE: `due` is when the counter will read it.
+    // IA32_TSC_DEADLINE: `due` is the time at which the counter reads it.
     [[nodiscard]] std::uint64_t deadline() const { return timer.deadline; }
     void write_deadline(std::uint64_t deadline, std::uint64_t due);
 
     // INTR of the 8259s reaches the processor.
     [[nodiscard]] bool passes_external() const;
 
-    // What the timer has come to.
+    // Brings the timer up to `now`.
     void advance(std::uint64_t now);
-    // When it interrupts by itself.
+    // The time of its next interrupt.
     [[nodiscard]] std::optional<std::uint64_t> next_event() const;
 
     [[nodiscard]] std::optional<std::uint8_t> highest_request() const; // above the processor's priority

@@ -5,11 +5,10 @@
 
 namespace previrt {
 
-// How a bus master reaches the guest's RAM, for one call. All that it reads there is the guest's to change at
-// any time.
+// A bus master's access to the guest's RAM, for one call. The guest may change its contents at any time.
 struct GuestMemory {
     enum class Access : std::uint8_t { read, write };
-    // nullptr where the range is not all RAM. The pointer is aligned to 8 bytes as the address is.
+    // nullptr unless all of the range is RAM. The pointer has the address's alignment, up to 8 bytes.
     using Reach = std::uint8_t* (*)(void* context, std::uint64_t address, std::uint64_t bytes, Access access);
 
     Reach reach;

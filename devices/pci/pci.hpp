@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// PCI configuration mechanism 1, and bus 0. A function that is not there reads all ones.
+// PCI configuration mechanism 1, and bus 0. Absent functions read all ones.
 struct Pci {
     static constexpr std::uint32_t most_functions = 8;
     static constexpr std::uint16_t address_port = 0xcf8;
@@ -19,7 +19,7 @@ struct Pci {
     std::uint32_t function_count = 0;
     std::array<PciFunction, most_functions> functions{};
 
-    // nullptr: no such place, it is taken, or there is no room.
+    // nullptr: there is no such position, it is taken, or there is no room.
     PciFunction* add(unsigned device, unsigned function, const PciIdentity& identity);
     PciFunction* find(unsigned device, unsigned function);
     // Intel 82441FX, at 00:00.0.
@@ -28,7 +28,7 @@ struct Pci {
     // Only 32-bit accesses reach CONFIG_ADDRESS.
     [[nodiscard]] std::uint32_t read_address() const { return address; }
     void write_address(std::uint32_t value);
-    // `port` is data_port to data_port + 3, and the access does not reach past it.
+    // `port` is data_port to data_port + 3, and the access does not reach past data_port + 3.
     [[nodiscard]] std::uint32_t read_data(std::uint16_t port, unsigned width) const;
     void write_data(std::uint16_t port, unsigned width, std::uint32_t value);
 

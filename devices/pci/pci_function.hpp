@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// What a PCI function says that it is.
+// The identity of a PCI function.
 struct PciIdentity {
     std::uint16_t vendor;
     std::uint16_t device;
@@ -28,14 +28,14 @@ struct PciFunction {
     std::array<std::uint8_t, 256> writable{};  // bits that a write changes
     std::array<std::uint8_t, 256> clearable{}; // bits that writing 1 clears
 
-    // Clears all and fills in the header; the command register's bits for I/O, memory, bus master, parity,
-    // SERR# and INTx become writable.
+    // Clears everything and fills in the header. The command register's bits for I/O, memory, bus master,
+    // parity, SERR# and INTx become writable.
     void identify(const PciIdentity& identity);
 
     // Base address register 0 to 5, not yet assigned. `size` is a power of two, at least 16 (memory) or 4
     // (I/O); false if it is not.
     bool add_bar(unsigned index, PciBar kind, std::uint32_t size);
-    // Where the guest has put it, without the type bits.
+    // The address that the guest gave it, without the type bits.
     [[nodiscard]] std::uint32_t bar_address(unsigned index) const;
     [[nodiscard]] bool decodes_io() const { return (bytes[4] & 1U) != 0; }
     [[nodiscard]] bool decodes_memory() const { return (bytes[4] & 2U) != 0; }
@@ -44,9 +44,9 @@ struct PciFunction {
 
     // `offset` is taken modulo 256, byte by byte. `width` is 1, 2 or 4 bytes.
     [[nodiscard]] std::uint32_t read(unsigned offset, unsigned width) const;
-    // As the guest writes, through the masks.
+    // The guest's writes, through the masks.
     void write(unsigned offset, unsigned width, std::uint32_t value);
-    // As the device or firmware writes, past the masks.
+    // Writes of the device or firmware, past the masks.
     void set(unsigned offset, unsigned width, std::uint32_t value);
 };
 

@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// One Intel 8259A, with the ELCR that PCI chip sets have added to it. Before ICW1 it masks all.
+// One Intel 8259A, with the ELCR that PCI chip sets added. Before ICW1 it masks everything.
 struct Pic8259 {
     bool is_master = false; // the SP/EN pin
     std::uint8_t lines = 0; // the IR pins
@@ -19,11 +19,11 @@ struct Pic8259 {
     std::uint8_t icw2 = 0;
     std::uint8_t icw3 = 0; // master: inputs with a slave; slave: its identity
     std::uint8_t icw4 = 0;
-    std::uint8_t expected_icw = 0; // 2, 3 or 4 while being initialized
+    std::uint8_t expected_icw = 0; // 2, 3 or 4 during initialization
     std::uint8_t lowest_priority = 7;
     bool rotate_in_automatic_eoi = false;
     bool special_mask_mode = false;
-    bool read_isr = false; // else IRR
+    bool read_isr = false; // otherwise IRR
     bool poll = false;
 
     // `a0` is the address pin: port 0x20 or 0xa0 if false, 0x21 or 0xa1 if true.
@@ -32,12 +32,12 @@ struct Pic8259 {
     void write_elcr(std::uint8_t value);
     void set_line(unsigned level, bool asserted);
 
-    // What the INT pin asks for, if it does.
+    // The level that the INT pin requests, if any.
     [[nodiscard]] std::optional<unsigned> highest_request() const {
-        // None, mostly; and all who look for an interrupt ask.
+        // The frequent case first: there is no request.
         return (irr & ~imr) == 0 || expected_icw != 0 ? std::nullopt : highest_unmasked();
     }
-    // INTA: the level now in service, or 7 without any when the request has gone.
+    // INTA: the level now in service, or 7 with none in service if the request has gone.
     unsigned acknowledge();
     [[nodiscard]] std::uint8_t vector(unsigned level) const;
 

@@ -25,13 +25,12 @@ struct PicPair {
 
     // INTR.
     [[nodiscard]] bool interrupt_requested() const { return master.highest_request().has_value(); }
-    // INTA: the vector. If the request has gone it is the one of IRQ7 or IRQ15, with no ISR bit of its own
-    // set.
+    // INTA: the vector. If the request has gone, it is that of IRQ7 or IRQ15, without an ISR bit of its own.
     std::uint8_t acknowledge();
 
-    // IRR has it: a further edge would be lost.
+    // IRR has a request: a further edge would be lost.
     [[nodiscard]] bool pending(unsigned irq) const;
-    // Its mask, and for the slave's that of IRQ2, let it pass.
+    // Its mask lets it pass, and for the slave also that of IRQ2.
     [[nodiscard]] bool enabled(unsigned irq) const;
 
 private:

@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// What a counter's counting element and OUT do from one CLK pulse on, until something is written or GATE
-// changes. Pulses are numbered by the oscillator's cycles.
+// The course of a counter's counting element and OUT from one CLK pulse on, until a write or a change of
+// GATE. Pulses are numbered by the oscillator's cycles.
 struct Course {
     std::uint64_t start = 0;
     std::uint32_t count = 0; // at `start`; a full count is the modulus
@@ -15,7 +15,7 @@ struct Course {
     std::uint32_t modulus = 0x1'0000;
     std::uint8_t mode = 0;
     bool counting = false;
-    bool expired = false;  // modes 0, 1, 4, 5: OUT has done what it had to
+    bool expired = false;  // modes 0, 1, 4, 5: OUT has made its last change
     bool idle_out = false; // OUT while not counting
 
     [[nodiscard]] std::uint32_t value(std::uint64_t pulse) const;
@@ -28,7 +28,7 @@ struct Course {
     // Modes 2 and 3, counting: the next pulse that reloads the counting element.
     [[nodiscard]] std::uint64_t next_reload(std::uint64_t pulse) const;
 
-    // The same, stopped at `pulse`, or counting on from there.
+    // The same, stopped at `pulse`, or continuing from there.
     [[nodiscard]] Course stopped(std::uint64_t pulse, bool out) const;
     [[nodiscard]] Course resumed(std::uint64_t pulse) const;
 

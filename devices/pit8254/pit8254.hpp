@@ -29,9 +29,9 @@ struct Pit8254 {
     // OUT of a counter.
     [[nodiscard]] bool output(unsigned channel, std::uint64_t now) const;
 
-    // Of counter 0's OUT: the first rising edge after `now`, and how many came after `since` up to and with
-    // `until`. Neither knows edges from before the last write, nor those that a write itself makes: compare
-    // output().
+    // Of counter 0's OUT: the first rising edge after `now`, and the number of edges after `since` up to and
+    // with `until`. Neither includes edges from before the last write, nor those that a write itself makes:
+    // compare output().
     [[nodiscard]] std::optional<std::uint64_t> next_edge(std::uint64_t now) const;
     [[nodiscard]] std::uint64_t rising_edges(std::uint64_t since, std::uint64_t until) const;
 };

@@ -5,14 +5,14 @@
 
 namespace previrt {
 
-// ISA devices that guests look for and that this PC has not: reads float high, writes are lost.
+// ISA devices that guests probe and that this PC lacks: reads float high, writes are lost.
 struct AbsentPorts {
     const char* name;
     std::uint16_t first;
     std::uint16_t last;
 };
 
-// nullptr: not one of them.
+// nullptr: none of them.
 const AbsentPorts* find_absent(std::uint16_t port);
 
 } // namespace previrt

@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// What is left of the 8042 on a PC without keyboard: its output port, with the lines for reset and A20. It
-// answers no command, so that a driver that tests it finds no keyboard.
+// The part of the 8042 that a PC without keyboard needs: its output port, with the lines for reset and A20.
+// It answers no command, so that a driver's test finds no keyboard.
 struct KeyboardController {
     static constexpr std::uint16_t data_port = 0x60;
     static constexpr std::uint16_t command_port = 0x64;

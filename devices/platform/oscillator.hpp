@@ -7,8 +7,8 @@
 
 namespace previrt {
 
-// A clock signal that starts at time 0. Exact, and no product wraps within the 584 years that `now` can
-// count.
+// A clock signal that starts at time 0. It is exact, and no product overflows within the 584 years that `now`
+// can count.
 template <std::uint64_t hertz>
 struct Oscillator {
     static constexpr std::uint64_t second = 1'000'000'000;
@@ -19,7 +19,7 @@ struct Oscillator {
         return ((now / second) * hertz) + (((now % second) * hertz) / second);
     }
 
-    // The first time at which `cycle` cycles are complete; nullopt when `now` cannot count so far.
+    // The first time at which `cycle` cycles are complete; nullopt if `now` cannot count so far.
     static constexpr std::optional<std::uint64_t> time_of(std::uint64_t cycle) {
         const std::uint64_t seconds = cycle / hertz;
         const std::uint64_t rest = (((cycle % hertz) * second) + hertz - 1) / hertz;

@@ -22,10 +22,10 @@ enum class Request : std::uint8_t { none, reset };
 // The devices of a PC and the wires between them, as one plain state. Times are nanoseconds that never go
 // back.
 //
-// The VMM: start(), and local_apic.start() if it models the processor too; then advance(now) whenever it
-// looks for interrupts; interrupt_requested() and acknowledge() when they may be delivered; sleeps no longer
-// than until next_event(). After uart.receive(), uart.take_transmitted() or a packet of the network card's it
-// calls update_lines().
+// The VMM calls start(), and local_apic.start() if it models the processor too. It calls advance(now)
+// whenever it looks for interrupts, and interrupt_requested() and acknowledge() when it may deliver one. It
+// sleeps at most until next_event(). After uart.receive(), uart.take_transmitted() or a packet of the network
+// card it calls update_lines().
 struct Pc {
     PicPair pic{};
     LocalApic local_apic{};
@@ -35,62 +35,63 @@ struct Pc {
     Pci pci{};
     SystemControl control{};
     KeyboardController keyboard{};
-    Dp83820 network{}; // where has_network
+    Dp83820 network{}; // if has_network
     bool has_network = false;
     Request request = Request::none; // stays until the VMM takes it
     std::uint64_t advanced_to = 0;
     std::uint64_t timer_edges = 0;      // on IRQ0
-    std::uint64_t lost_timer_edges = 0; // of those: had no interrupt of their own
+    std::uint64_t lost_timer_edges = 0; // of those: without an interrupt of their own
 
     static constexpr unsigned timer_irq = 0;
     static constexpr unsigned uart_irq = 4;
     static constexpr unsigned rtc_irq = 8;
     static constexpr unsigned network_irq = 11;
     static constexpr unsigned network_device = 3; // on the PCI bus
-    // Where the card's registers are at first, above RAM.
+    // The initial address of the card's registers, above RAM.
     static constexpr std::uint32_t network_memory = 0xfe00'0000;
     static constexpr std::uint16_t network_ports = 0xc000;
     static constexpr std::uint16_t uart_port = 0x3f8;
 
-    // Once, on a new Pc: as firmware hands it over.
+    // Called once on a new Pc: the state that firmware leaves.
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
-    // Behind it, once.
+    // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);
     // The card may reach the guest's memory.
     [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
 
-    // nullopt, false: nobody answers, or a device does and that is not modelled. `width` is 1, 2 or 4 bytes;
-    // of those that reach a device in part, the others float.
+    // nullopt, false: no device claims the port, or a device claims it and does not model the access. `width`
+    // is 1, 2 or 4 bytes; bytes outside the device float.
     std::optional<std::uint32_t> read(std::uint16_t port, unsigned width, std::uint64_t now);
     bool write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now);
-    // Whether one of the bytes there is a device's: then the VMM must not go on with what is not modelled.
+    // Whether a device has one of these bytes: then the VMM must stop at an access that is not modelled.
     [[nodiscard]] bool claims_port(std::uint16_t port, unsigned width) const;
 
-    // Registers in memory, by guest-physical address. nullopt, nothing: none is there, or not so.
+    // Registers in memory, by guest-physical address. nullopt, nothing: there is no register, or the access
+    // is not modelled.
     std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
-    // A transmit request is to a network card that has one already: nothing has changed.
+    // transmit_request: repeats a pending request of the network card, and changes nothing.
     enum class Written : std::uint8_t { nothing, local_apic, network_card, transmit_request };
     Written write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
     [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const;
 
-    // What the processor is asked for: by its local APIC, or by the 8259s as far as that passes them.
+    // An interrupt for the processor: from its local APIC, or from the 8259s if the APIC passes them.
     [[nodiscard]] bool interrupt_requested() const;
     std::uint8_t acknowledge(); // the vector
 
     // Brings the interrupt lines up to `now`.
     void advance(std::uint64_t now);
-    // What the 8259s would come to, where nothing else happens before: by time, by a character for the UART.
+    // The state of the 8259s at that time if nothing else happens before, or after a character for the UART.
     [[nodiscard]] PicPair interrupts_at(std::uint64_t when) const;
     [[nodiscard]] PicPair interrupts_after_input() const;
-    // For lack of work, or no longer.
+    // The processor is idle, or not any more.
     void rest_processor(bool rests) { network.interrupts.processor_rests = rests; }
     [[nodiscard]] bool processor_rests() const { return network.interrupts.processor_rests; }
-    // After the far side of a device has changed it.
+    // Called after a change at the far side of a device.
     void update_lines();
     void update_network_line(std::uint64_t now);
 
-    // The first time after `advanced_to` at which an interrupt line that is not masked rises by itself. Any
-    // write may change it.
+    // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
+    // change it.
     [[nodiscard]] std::optional<std::uint64_t> next_event() const;
 
 private:
@@ -105,7 +106,7 @@ private:
     void set_timer_line(bool level);
     [[nodiscard]] const PciFunction& network_function() const { return pci.functions[network_index]; }
     [[nodiscard]] bool network_line(std::uint64_t now) const;
-    // The register there, if it is one of the card's.
+    // The card's register at this port, if it is one.
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint16_t port, unsigned width) const;
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint64_t address, unsigned width) const;
     std::optional<std::uint32_t> read_network(std::uint32_t offset, std::uint64_t now);

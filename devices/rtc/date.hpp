@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// A day as the MC146818 knows it: a year of two digits, leap if divisible by 4. Year 0 begins on day 0.
+// A day of the MC146818: a year of two digits, leap if divisible by 4. Year 0 begins on day 0.
 struct Date {
     std::uint32_t year;  // 0 to 99
     std::uint32_t month; // 1 to 12

@@ -10,20 +10,21 @@
 
 namespace previrt {
 
-// Motorola MC146818 with the CMOS RAM of a PC behind it: ports 0x70 and 0x71.
+// Motorola MC146818 with the CMOS RAM of a PC: ports 0x70 and 0x71.
 struct Rtc {
     using Clock = Oscillator<32768>;
 
     std::uint8_t address = 0;            // port 0x70; bit 7 masks the NMI
-    std::array<std::uint8_t, 128> ram{}; // registers included, as of `settled`
+    std::array<std::uint8_t, 128> ram{}; // with the registers, as of `settled`
     std::uint64_t settled = 0;           // cycle
     std::uint64_t next_update = 0;       // cycle after `settled`; the divider's phase
 
     static constexpr bool decodes(std::uint16_t port) { return (port & ~1U) == 0x70; }
 
-    // As firmware leaves it: running, 24 hours, BCD. At `now` so many nanoseconds have gone since 1970-01-01.
+    // The state that firmware leaves: running, 24 hours, BCD. At `now`, `since_1970` nanoseconds have passed
+    // since 1970-01-01.
     void start(std::uint64_t since_1970, std::uint64_t now);
-    // The CMOS bytes that firmware leaves about memory and equipment, and their checksum.
+    // Firmware's CMOS bytes about memory and equipment, and their checksum.
     void set_memory_size(std::uint64_t bytes);
 
     std::uint8_t read(std::uint16_t port, std::uint64_t now);
@@ -33,7 +34,7 @@ struct Rtc {
 
     // IRQ8.
     bool line(std::uint64_t now);
-    // When the line will rise by itself; it falls only when register C is read.
+    // The time at which the line rises by itself; only a read of register C lowers it.
     [[nodiscard]] std::optional<std::uint64_t> next_event(std::uint64_t now) const;
 
 private:

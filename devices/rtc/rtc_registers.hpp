@@ -20,7 +20,7 @@ enum Register : std::uint8_t {
     register_b = 0x0b,
     register_c = 0x0c,
     register_d = 0x0d,
-    equipment = 0x14,         // from here on CMOS RAM as IBM laid it out
+    equipment = 0x14,         // from here on CMOS RAM in IBM's layout
     base_memory = 0x15,       // KiB, 2 bytes
     extended_memory = 0x17,   // KiB above 1 MiB, 2 bytes
     checksum = 0x2e,          // of checksum_first to checksum_last, high byte first

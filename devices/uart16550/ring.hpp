@@ -19,13 +19,13 @@ struct Ring {
     [[nodiscard]] constexpr bool empty() const { return count == 0; }
     [[nodiscard]] constexpr bool full() const { return count == size; }
     [[nodiscard]] constexpr std::uint32_t free() const { return size - count; }
-    // The one that is `index` behind the first.
+    // The element `index` places behind the first.
     constexpr Element& at(std::uint32_t index) { return elements[(first + index) % size]; }
     [[nodiscard]] constexpr const Element& at(std::uint32_t index) const {
         return elements[(first + index) % size];
     }
 
-    // The caller has asked full() or empty().
+    // The caller has checked full() or empty().
     constexpr void push(Element element) {
         at(count) = element;
         ++count;

@@ -13,7 +13,7 @@ namespace previrt {
 struct Uart16550 {
     struct Character {
         std::uint8_t data;
-        std::uint8_t errors; // LSR bits that it brings with it
+        std::uint8_t errors; // its LSR bits
     };
     static constexpr std::uint32_t fifo_size = 16;
     static constexpr std::uint32_t transmit_size = 256;
@@ -29,13 +29,13 @@ struct Uart16550 {
     std::uint8_t scr = 0;
     std::uint8_t dll = 0;
     std::uint8_t dlm = 0;
-    bool transmitter_interrupt = false; // the holding register has become empty, and nobody has been told
+    bool transmitter_interrupt = false; // the holding register is empty, and the guest does not know
 
     // `port` is taken modulo 8.
     std::uint8_t read(std::uint16_t port);
     void write(std::uint16_t port, std::uint8_t value);
 
-    // The other end of the cable. A character that finds no room is lost and counts as an overrun.
+    // The other end of the cable. A character without room is lost and counts as an overrun.
     [[nodiscard]] bool can_receive() const;
     bool receive(std::uint8_t data);
     bool receive_break();

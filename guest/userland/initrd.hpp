@@ -7,8 +7,8 @@
 
 namespace previrt {
 
-// The small guest userland (busybox) and files of the caller's, {place in the guest, file}. Gives the path of
-// the initrd, build/initrd/NAME. Throws InputError.
+// The small guest userland (busybox) with further files, {path in the guest, file}. Returns the path of the
+// initrd, build/initrd/NAME. Throws InputError.
 std::string make_initrd(const std::string& name,
                         const std::vector<std::pair<std::string, std::string>>& files);
 

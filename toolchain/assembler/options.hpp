@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// The options of `as` that gcc, clang and Linux's build give for x86-64.
+// The options of `as` that gcc, clang and Linux's build pass for x86-64.
 struct AssemblerOptions {
     std::vector<std::string> inputs; // read as one file; "-" or none is standard input
     std::string output = "a.out";

@@ -15,15 +15,16 @@
 
 namespace previrt {
 
-// Writes an object file in which every sensitive instruction is padded and recorded: what the macros of
-// asm-macros/ do by name, done where the assembler has recognised the instruction.
+// Writes an object file in which every sensitive instruction is padded and recorded. The macros of
+// asm-macros/ do this by mnemonic; the streamer does it for the instructions that the assembler has
+// recognised.
 class SiteStreamer : public llvm::MCELFStreamer {
 public:
     SiteStreamer(const LlvmTarget& target, llvm::MCContext& context,
                  std::unique_ptr<llvm::MCAsmBackend> backend, std::unique_ptr<llvm::MCObjectWriter> writer,
                  std::unique_ptr<llvm::MCCodeEmitter> emitter);
 
-    // Whose words name a place inside a macro best.
+    // The parser's messages name a place inside a macro best.
     void report_errors_through(llvm::MCAsmParser& parser) { parser_ = &parser; }
 
     // The next instruction is annotated (.previrt_annotate).
@@ -39,7 +40,7 @@ public:
 
     void emitInstruction(const llvm::MCInst& instruction, const llvm::MCSubtargetInfo& subtarget) override;
 
-    // gcc names file 0 again as file 1, and LLVM then leaves number 1 unassigned. Without a file 0 it takes
+    // gcc repeats file 0 as file 1, and LLVM then leaves number 1 unassigned. Without a file 0, LLVM takes
     // file 1 for it.
     void emitDwarfFile0Directive(llvm::StringRef /*directory*/, llvm::StringRef /*name*/,
                                  std::optional<llvm::MD5::MD5Result> /*checksum*/,

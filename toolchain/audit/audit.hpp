@@ -17,9 +17,9 @@ struct AuditReport {
     struct Finding {
         Place place;
         std::string bytes;       // in hex
-        std::string instruction; // disassembled; empty where the bytes do not decode
-        std::string kind;        // likewise
-        std::string constant;    // that it holds, where that is what is unrecorded
+        std::string instruction; // disassembled; empty if the bytes do not decode
+        std::string kind;        // also empty then
+        std::string constant;    // the unrecorded constant that the instruction holds
         std::string reason;      // of an exception
     };
     struct Doubt {
@@ -40,8 +40,8 @@ struct AuditReport {
     [[nodiscard]] bool complete() const { return unrecorded.empty() && undecodable.empty(); }
 };
 
-// Holds every sensitive instruction of the file against its records. Throws InputError where the records are
-// not to be trusted. `symbols` names the places of a file that has no symbols of its own.
+// Compares every sensitive instruction of the file with the file's records. Throws InputError if the records
+// cannot be trusted. `symbols` names addresses of a file that has no symbols of its own.
 AuditReport audit(const KernelFile& file, ExceptionList& exceptions, const ElfImage* symbols = nullptr);
 
 bool have_same_code(const ElfImage& one, const ElfImage& other);

@@ -14,14 +14,14 @@
 
 namespace previrt {
 
-// Which bytes of the executable sections are instructions.
+// The bytes of the executable sections that are instructions.
 //
-// A linear sweep would take data in text for code and lose its step behind it. So execution is followed, from
-// the surest evidence to the weakest: function symbols, the entry point and recorded sites; their branches;
-// what follows a call; addresses taken by instructions and data; what is left inside a function; jump tables
-// in text; and last what nothing points to. From the second step on a start is only believed if all that
-// follows from it decodes and agrees with what is already known. What remains is data, or code that nothing
-// reaches: it is reported, not passed over.
+// A linear sweep would take data in text for code and lose its step behind it. Therefore the map follows
+// execution, from the surest evidence to the weakest: function symbols, the entry point and recorded sites;
+// their branches; code behind a call; addresses taken by instructions and data; the rest inside a function;
+// jump tables in text; and last, code that nothing points to. From the second step on, the map believes a
+// start only if everything that follows from it decodes and agrees with the known code. The remainder is
+// data, or code that nothing reaches: it is reported, not passed over.
 class CodeMap {
 public:
     // `symbols` has the image's symbols: itself, or the file that it was stripped from.
@@ -45,9 +45,9 @@ public:
     [[nodiscard]] const std::vector<SensitiveInstruction>& layout_constants() const {
         return layout_constants_;
     }
-    // Reached as code for sure, yet no instruction that the decoder knows.
+    // Reached as code for sure, but the decoder knows no such instruction.
     [[nodiscard]] const std::vector<std::uint64_t>& undecodable() const { return undecodable_; }
-    // Neither code nor known to be data, in which some offset holds a sensitive instruction.
+    // Neither code nor known data, with a sensitive instruction at some offset.
     [[nodiscard]] const std::vector<Range>& doubtful() const { return doubtful_; }
     [[nodiscard]] std::uint64_t instruction_count() const { return instruction_count_; }
     [[nodiscard]] std::uint64_t data_bytes() const { return data_bytes_; }
@@ -58,7 +58,7 @@ private:
     struct Area {
         const Section* section;
         std::vector<Byte> bytes;
-        std::vector<bool> refuted; // execution would run from here into what is no code
+        std::vector<bool> refuted; // execution from here would run into something that is no code
     };
     struct Step {
         std::uint64_t address;

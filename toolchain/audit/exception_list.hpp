@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// Sensitive instructions that stay unrecorded, and why that is right. One a line:
+// Sensitive instructions that may stay unrecorded, with the reason. One a line:
 //
 //     PLACE  KIND  REASON ...
 //

@@ -13,7 +13,7 @@ namespace previrt {
 struct BzImage {
     std::uint16_t boot_protocol;
     Compression compression;
-    std::vector<std::uint8_t> kernel; // the ELF image, followed by its relocation table where it has one
+    std::vector<std::uint8_t> kernel; // the ELF image, followed by its relocation table if it has one
 };
 
 bool is_bzimage(std::span<const std::uint8_t> file);

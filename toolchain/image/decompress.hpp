@@ -13,10 +13,10 @@ enum class Compression : std::uint8_t { none, gzip, bzip2, lzma, xz, lzo, lz4, z
 
 std::string_view name_of(Compression compression);
 
-// What the first bytes say.
+// By the first bytes.
 Compression recognise_compression(std::span<const std::uint8_t> data);
 
-// Gives exactly `expected_size` bytes; throws InputError when the data is damaged, ends early or holds more.
+// Returns exactly `expected_size` bytes. Throws InputError if the data is damaged, ends early or holds more.
 std::vector<std::uint8_t> decompress(Compression compression, std::span<const std::uint8_t> data,
                                      std::size_t expected_size);
 

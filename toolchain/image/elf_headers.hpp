@@ -8,7 +8,7 @@
 
 namespace previrt {
 
-// The headers of a 64-bit ELF file as they stand in it; the tables lie inside it. Throw InputError.
+// The headers of a 64-bit ELF file, unconverted; the tables lie inside the file. Throw InputError.
 Elf64_Ehdr read_file_header(std::span<const std::uint8_t> elf);
 std::vector<Elf64_Phdr> read_program_headers(std::span<const std::uint8_t> elf);
 std::vector<Elf64_Shdr> read_section_headers(std::span<const std::uint8_t> elf);

@@ -28,7 +28,7 @@ struct Symbol {
 
 struct Relocation {
     std::uint64_t place;
-    std::optional<std::uint64_t> symbol; // its address, where the file defines it
+    std::optional<std::uint64_t> symbol; // its address, if the file defines it
     std::int64_t addend;
     std::uint32_t type; // R_X86_64_*
 };
@@ -45,8 +45,8 @@ public:
     // Throws InputError. The image keeps the bytes.
     static ElfImage parse(std::vector<std::uint8_t> file);
 
-    // An object file or kernel module. Its sections have no addresses yet: each is given one of its own, far
-    // from the others.
+    // An object file or kernel module. Its sections have no addresses yet: each gets one, far from the
+    // others.
     [[nodiscard]] bool relocatable() const { return relocatable_; }
     [[nodiscard]] std::uint64_t entry() const { return entry_; }
     [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }          // by address

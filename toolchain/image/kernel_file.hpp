@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-// An ELF file of any kind, or the one that a bzImage carries.
+// An ELF file of any kind, or the ELF file in a bzImage.
 struct KernelFile {
     std::string path;
     std::optional<Compression> packed; // of a bzImage

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// Whether the image says by a note (XEN_ELFNOTE_PHYS32_ENTRY) how it is entered without a boot image around
-// it: what QEMU's -kernel starts.
+// Whether a note of the image (XEN_ELFNOTE_PHYS32_ENTRY) gives an entry that needs no boot image: QEMU's
+// -kernel starts such a file.
 bool has_pvh_note(const ElfImage& image);
 
 } // namespace previrt

@@ -17,8 +17,8 @@ struct BuildLinuxOptions {
     unsigned jobs = 0; // 0: one a processor
 };
 
-// Leaves bzImage, vmlinux, modules/, config and previrt.json in options.output. True when the audit found the
-// kernel and its modules complete (of a plain kernel none is asked). Throws InputError.
+// Writes bzImage, vmlinux, modules/, config and previrt.json to options.output. True if the audit found the
+// kernel and its modules complete (a plain kernel is not audited). Throws InputError.
 bool build_linux(const BuildLinuxOptions& options);
 
 } // namespace previrt

@@ -6,15 +6,15 @@
 
 namespace previrt {
 
-// How a compiler is told to compile, and to record.
+// The compiler and its options for recording.
 struct Compiler {
     std::vector<std::string> make_variables;
-    std::string flags; // of C and assembler source, when recording
+    std::string flags; // for C and assembler source, when recording
     std::string identity;
-    std::string macros; // the file that it reads
+    std::string macros; // the file that they include
 };
 
-// "gcc" or "clang". Throws InputError, naming what is missing of all that a kernel's build needs.
+// "gcc" or "clang". Throws InputError with all missing programs of a kernel's build.
 Compiler find_compiler(const std::string& name);
 
 } // namespace previrt

@@ -6,20 +6,19 @@
 
 namespace previrt {
 
-// Kernel options; what is not named is off, or follows from what is.
+// Kernel options. An option that is not named is off, or follows from the named ones.
 struct LinuxConfiguration {
     std::string name;
     std::vector<std::string> files; // a later one overrides
-    std::string text;               // of all
+    std::string text;               // of all files
     bool ours;
 };
 
-// "small", "rich", or a file of the user's. Throws InputError.
+// "small", "rich", or the path of a user's file. Throws InputError.
 LinuxConfiguration find_configuration(const std::string& name_or_file, const std::string& version);
 
-// Holds what the kernel's build made of the configuration (its .config) against what was asked for. Options
-// that became something else are an error in a configuration of ours, and told to the user of another one.
-// Throws InputError: the message names the options.
+// Compares the result of the kernel's build (its .config) with the requested options. A changed option is an
+// error in a configuration of previrt's, and a message for a user's. Throws InputError with the options.
 void check_configuration(const LinuxConfiguration& configuration, const std::string& dot_config, bool plain);
 
 } // namespace previrt

@@ -7,8 +7,8 @@
 
 namespace previrt {
 
-// Shows how far a kernel's build is, from what make prints: one line that changes on a terminal, a line each
-// half minute elsewhere.
+// Shows the progress of a kernel's build from the output of make: one changing line on a terminal, otherwise
+// a line each half minute.
 class MakeProgress {
 public:
     explicit MakeProgress(const std::string& what);

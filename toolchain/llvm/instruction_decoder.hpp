@@ -16,16 +16,16 @@
 
 namespace previrt {
 
-// Where execution goes after an instruction.
+// The successor of an instruction.
 enum class Flow : std::uint8_t {
     next,
     branch,        // conditional: target or next
     jump,          // target
-    indirect_jump, // somewhere
+    indirect_jump, // unknown target
     call,          // target, and next if it returns
-    indirect_call, // somewhere, and next if it returns
+    indirect_call, // unknown target, and next if it returns
     trap,          // ud2, int3: next only if the handler says so
-    end,           // return and its like: not next
+    end,           // return and kin: not next
 };
 
 struct Instruction {
@@ -33,7 +33,7 @@ struct Instruction {
     Flow flow;
     bool repeats;
     std::optional<std::uint64_t> target;    // of a direct branch or call
-    std::optional<std::uint64_t> reference; // what may be an address: of a RIP-relative lea, or an immediate
+    std::optional<std::uint64_t> reference; // a possible address: of a RIP-relative lea, or an immediate
     std::optional<SiteForm> sensitive;
     llvm::MCInst decoded;
 };
@@ -42,11 +42,12 @@ class InstructionDecoder {
 public:
     explicit InstructionDecoder(const LlvmTarget& target);
 
-    // Nothing when the bytes are no instruction.
+    // nullopt: the bytes are no instruction.
     [[nodiscard]] std::optional<Instruction> decode(std::span<const std::uint8_t> bytes,
                                                     std::uint64_t address) const;
 
-    // What the instruction holds as a 64-bit number or as an address, and can be nothing else; nullptr: none.
+    // The layout constant that the instruction certainly holds, as a 64-bit number or as an address; nullptr:
+    // none.
     [[nodiscard]] const LayoutConstantInfo* layout_constant(const Instruction& instruction) const;
 
     [[nodiscard]] const SiteClassifier& classifier() const { return classifier_; }

@@ -13,7 +13,7 @@
 
 namespace previrt {
 
-// What a record says of an instruction, beside its place.
+// The contents of a record without the site's address.
 struct SiteForm {
     SiteKind kind;
     Shape shape;
@@ -23,15 +23,15 @@ struct SiteForm {
     friend bool operator==(const SiteForm&, const SiteForm&) = default;
 };
 
-// Knows every sensitive instruction by LLVM's opcode.
+// Classifies every sensitive instruction by LLVM's opcode.
 class SiteClassifier {
 public:
     explicit SiteClassifier(const LlvmTarget& target);
 
-    // Nothing when the instruction is not sensitive.
+    // nullopt: the instruction is not sensitive.
     [[nodiscard]] std::optional<SiteForm> classify(const llvm::MCInst& instruction) const;
 
-    // The form of an instruction that the guest annotated as `kind`; nothing when it is none of that kind's.
+    // The form of an instruction that the guest annotated as `kind`; nullopt: it is none of that kind.
     [[nodiscard]] std::optional<SiteForm> classify_annotated(SiteKind kind,
                                                              const llvm::MCInst& instruction) const;
 

@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// A guest's command line: the same on every back-end. A user's own words come later and win.
+// A guest's command line, the same on every back-end. The user's own words come later and win.
 inline std::string guest_command_line(const std::string& append) {
     return "console=ttyS0 panic=-1 " + append;
 }

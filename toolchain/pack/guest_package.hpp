@@ -12,13 +12,13 @@ namespace previrt {
 struct GuestPackageOptions {
     std::string initrd; // empty: none
     std::string append;
-    std::uint64_t memory = 0; // for which the kernel was loaded
+    std::uint64_t memory = 0; // the size for which the kernel was loaded
     bool print_counters = false;
-    bool strict = false; // an access that nobody answers ends the guest
+    bool strict = false; // an access that no device answers ends the guest
 };
 
-// The file that is handed to an in-place VMM, the same for every hypervisor. Throws InputError for what does
-// not fit into the guest's memory.
+// The file for an in-place VMM, the same for every hypervisor. Throws InputError if it does not fit into the
+// guest's memory.
 std::vector<std::uint8_t> make_guest_package(const GuestKernel& kernel, const GuestPackageOptions& options);
 
 } // namespace previrt

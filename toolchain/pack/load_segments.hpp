@@ -7,7 +7,7 @@
 
 namespace previrt {
 
-// What an ELF executable asks a loader to place in physical memory.
+// A segment that a loader of an ELF executable places in physical memory.
 struct LoadSegment {
     std::uint64_t physical_address;
     std::uint64_t memory_size;
@@ -19,11 +19,12 @@ struct LoadSegment {
     [[nodiscard]] std::uint64_t end() const { return physical_address + memory_size; }
 };
 
-// By physical address; those that take no memory are left out. Each lies inside the file, and its physical
-// addresses do not wrap. Throws InputError.
+// By physical address, without empty segments. Each lies inside the file, and its physical addresses do not
+// wrap. Throws InputError.
 std::vector<LoadSegment> read_load_segments(std::span<const std::uint8_t> elf);
 
-// How many of these bytes are the ELF file: a bzImage's is followed by a relocation table. Throws InputError.
+// The size of the ELF file at the start of these bytes: a bzImage's is followed by a relocation table. Throws
+// InputError.
 std::uint64_t elf_file_size(std::span<const std::uint8_t> bytes);
 
 } // namespace previrt

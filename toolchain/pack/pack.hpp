@@ -15,18 +15,18 @@ struct PackOptions {
     std::string domain = "guest"; // its name
     std::string vmm;              // empty: the one that was built with this previrt
     bool print_counters = false;
-    bool strict = false; // an access that nobody answers ends the guest
+    bool strict = false; // an access that no device answers ends the guest
 };
 
 struct PackedGuest {
     std::string vmm; // the files, with their directory
     std::string package;
     std::string configuration;
-    std::string kernel_sha256; // of the file as it was given
+    std::string kernel_sha256; // of the given file
     std::uint64_t domain_memory;
 };
 
-// Writes what Xen starts: a copy of the VMM, the package, and a configuration for xl. Throws InputError.
+// Writes the files for Xen: a copy of the VMM, the package, and a configuration for xl. Throws InputError.
 PackedGuest pack_for_xen(const PackOptions& options);
 
 } // namespace previrt

@@ -21,7 +21,7 @@ struct PackageContents {
     std::array<std::uint8_t, 32> kernel_sha256{};
 };
 
-// The file that is handed to an in-place VMM (inplace-vmm/package.hpp).
+// The file for an in-place VMM (inplace-vmm/package.hpp).
 std::vector<std::uint8_t> make_package(const PackageContents& contents);
 
 } // namespace previrt

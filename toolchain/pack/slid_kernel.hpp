@@ -9,10 +9,10 @@
 
 namespace previrt {
 
-// The ELF file of a Linux as if its lowest segment had been linked at `address`: in the last 2 GiB of the
-// address space, where kernels are linked, or in the first, for a guest that cannot have the last. What is
-// physical stays. `relocation_table` is what follows the ELF file in a bzImage. Throws InputError: the
-// message begins with the path.
+// The ELF file of a Linux, changed as if its lowest segment had been linked at `address`: in the last 2 GiB
+// of the address space, where kernels are linked, or in the first, for a guest that cannot have the last.
+// Physical addresses stay. `relocation_table` is the part of a bzImage behind the ELF file. Throws
+// InputError: the message begins with the path.
 std::vector<std::uint8_t> slide_kernel(const KernelFile& kernel,
                                        std::span<const std::uint8_t> relocation_table, std::uint64_t address);
 

@@ -9,9 +9,9 @@ namespace previrt {
 
 enum class Hypervisor : std::uint8_t { xen, kvm, kvm_privileged, process };
 
-// The in-place VMM for it that was built with this previrt. Throws InputError where there is none.
+// The in-place VMM for the hypervisor, as built with this previrt. Throws InputError if there is none.
 std::string vmm_image_path(Hypervisor hypervisor);
-// That, or the file that was given.
+// Reads it, or the given file.
 std::vector<std::uint8_t> read_vmm_image(Hypervisor hypervisor, const std::string& given = {});
 
 } // namespace previrt

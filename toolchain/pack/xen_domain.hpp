@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// How much memory a domain is given so that its guest finds `guest_memory` of RAM: the VMM's tables grow with
-// the guest, and the package stays where Xen puts it. Whole MiB.
+// The memory of a domain whose guest finds `guest_memory` of RAM: the VMM's tables grow with the guest, and
+// the package stays where Xen puts it. Whole MiB.
 std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes);
 
 struct XenDomain {
@@ -16,8 +16,8 @@ struct XenDomain {
     std::string module;       // the VMM's package, or an initrd
     std::string command_line; // empty: none; a package has the guest's
     std::uint64_t memory;
-    std::string at_end; // what becomes of it when it shuts down by itself; empty: what users expect
-    std::string vif;    // its network card's (xl-network-configuration(5)); empty: it has none
+    std::string at_end; // Xen's action when it shuts down by itself; empty: the usual one
+    std::string vif;    // its network card (xl-network-configuration(5)); empty: none
 };
 
 // For xl create (xl.cfg(5)).

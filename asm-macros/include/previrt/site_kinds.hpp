@@ -12,12 +12,12 @@ enum class Padding : std::uint8_t {
     trap,  // int3 behind an instruction that never falls through
 };
 
-// What the operand byte of an annotated instruction means; of a table nothing.
+// The meaning of the operand byte of an annotated instruction; for a table it has none.
 enum class Annotates : std::uint8_t { nothing, level, device, table, constant };
 
 enum class ModRm : std::uint8_t { none, reg, mem, either };
 
-// One way a kind is encoded, without operand-size and address-size prefixes and REX.
+// One encoding of a kind, without operand-size and address-size prefixes and REX.
 struct Encoding {
     std::uint8_t mandatory_prefix; // 0x66, 0xf2, 0xf3, or 0
     bool wide;                     // REX.W is part of it
@@ -34,7 +34,7 @@ enum class SiteKind : std::uint8_t;
 struct SiteKindInfo {
     SiteKind kind;
     const char* name;
-    std::uint8_t replacement_bytes; // the longest sequence that may take the place of the instruction
+    std::uint8_t replacement_bytes; // the longest sequence that may replace the instruction
     Padding padding;
     std::uint8_t nop_bytes; // with Padding::nop
     bool silent;            // at CPL 3 it does not fault but gives the host's answer
@@ -45,7 +45,7 @@ struct SiteKindInfo {
 
 #include "previrt/site_kinds.inc"
 
-// By kind, as each site that is executed asks for its own.
+// Indexed by kind, because every executed site looks its kind up.
 inline constexpr auto site_kind_table = [] {
     std::array<const SiteKindInfo*, 256> table{};
     for (const SiteKindInfo& info : site_kinds) {

@@ -6,7 +6,7 @@
 
 namespace previrt {
 
-// How the operands of a recorded instruction are given.
+// The operands of a recorded instruction.
 enum class Shape : std::uint8_t {
     implicit,  // none, or fixed by the instruction
     registers, // registers only
@@ -15,7 +15,7 @@ enum class Shape : std::uint8_t {
     dx,        // the port is in DX
 };
 
-// One site, as the assembler leaves it in section previrt_sites. The table is part of the kernel's ABI.
+// One site, as the assembler writes it in section previrt_sites. The table is part of the kernel's ABI.
 struct SiteRecord {
     std::int32_t site; // from this field to the first byte of the site
     std::uint8_t kind; // SiteKind

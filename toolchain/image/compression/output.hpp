@@ -14,7 +14,7 @@ public:
 
     [[nodiscard]] std::size_t remaining() const { return claimed_ - filled_; }
 
-    // Never empty: it may reach one byte past the claim, where a surplus shows.
+    // Never empty: it may reach one byte past the claim, to detect a surplus.
     std::span<std::uint8_t> space();
     std::span<std::uint8_t> space_for(std::size_t length);
     void add(std::size_t length);
@@ -33,10 +33,10 @@ struct Step {
     std::size_t consumed;
     std::size_t produced;
     bool finished;
-    std::string_view damage; // the library's words; empty when there is none
+    std::string_view damage; // the library's message; empty if there is no damage
 };
 
-// Takes input and output space and gives the Step it made.
+// Gets input and output space, and returns its Step.
 using Decode = std::function<Step(std::span<const std::uint8_t> input, std::span<std::uint8_t> space)>;
 
 std::vector<std::uint8_t> run_stream(Compression compression, std::span<const std::uint8_t> data,
