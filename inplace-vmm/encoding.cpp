@@ -53,7 +53,8 @@ bool prefixes_match(const Prefixes& prefixes, const Encoding& encoding, bool rep
     return (prefixes.repeat != 0) == repeats;
 }
 
-// ModRM, SIB and displacement in 64-bit mode; 0 when they do not fit or are not of the form `encoding` wants.
+// The length of ModRM, SIB and displacement in 64-bit mode; 0 if they do not fit or do not have the form that
+// `encoding` demands.
 std::size_t operand_length(const Encoding& encoding, std::span<const std::uint8_t> rest) {
     if (rest.empty()) {
         return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the compiler calls by itself; there is no libc beneath.
+// Functions that the compiler calls by itself; there is no libc.
 #include <cstddef>
 #include <cstdint>
 
@@ -31,7 +31,7 @@ void* memmove(void* to, const void* from, std::size_t bytes) {
         return memcpy(to, from, bytes);
     }
     std::size_t left = bytes;
-    for (; left >= sizeof(std::uint64_t); left -= sizeof(std::uint64_t)) { // from the end
+    for (; left >= sizeof(std::uint64_t); left -= sizeof(std::uint64_t)) { // backwards
         std::uint64_t word = 0;
         __builtin_memcpy(&word, source + left - sizeof(word), sizeof(word));
         __builtin_memcpy(target + left - sizeof(word), &word, sizeof(word));

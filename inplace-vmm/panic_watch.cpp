@@ -7,7 +7,7 @@ namespace previrt {
 
 namespace {
 
-// Its first character occurs nowhere else in it.
+// Its first character occurs only once in it.
 constexpr std::string_view panic = "Kernel panic - not syncing";
 static_assert(panic.find(panic.front(), 1) == std::string_view::npos);
 

@@ -17,7 +17,7 @@ constexpr std::uint8_t int3 = 0xcc;
 constexpr std::uint8_t nop_3[] = {0x0f, 0x1f, 0x00};
 constexpr std::uint8_t nop_4[] = {0x0f, 0x1f, 0x40, 0x00};
 
-// With any other instruction the prefix has no meaning, or makes another instruction of it.
+// With other instructions the prefix has no meaning, or makes another instruction.
 constexpr bool may_repeat(SiteKind kind) {
     return kind == SiteKind::ins || kind == SiteKind::outs;
 }
@@ -60,7 +60,7 @@ RecordFault check_fields(const SiteRecord& record) {
     return executed > longest_instruction ? RecordFault::longer_than_an_instruction : RecordFault::none;
 }
 
-// The text that holds the whole of [address, address + length), or nullptr.
+// The text that contains all of [address, address + length), or nullptr.
 const Text* find_text(std::span<const Text> text, std::uint64_t address, std::uint64_t length) {
     std::size_t low = 0;
     std::size_t high = text.size();

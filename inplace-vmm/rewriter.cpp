@@ -62,10 +62,10 @@ constexpr std::uint64_t no_site = 0;
 [[gnu::section(".bss.cache")]] Trampolines trampolines;
 [[gnu::section(".bss.cache")]] std::size_t trampolines_used;
 
-// mov from abs32 to a register, 4 or 8 bytes wide: what the instruction would have read. RAX..R15.
+// Loads a register from abs32 with 4 or 8 bytes: the value that the instruction would have read. RAX..R15.
 bool emit_load(Emitter& emit, const void* from, unsigned destination, bool wide) {
-    // Where there is room, a REX prefix that says nothing, rather than a NOP behind: that would be a step of
-    // its own.
+    // If there is room, a REX prefix without effect is better than a NOP behind, which would be a step of its
+    // own.
     const std::size_t length = wide || destination >= 8 || emit.left() >= 8 ? 8 : 7;
     if (emit.left() < length) {
         return false;
@@ -111,7 +111,7 @@ const void* readable_register(const SiteRecord& record) {
     }
 }
 
-// The same movabs, its number as far from `place` as it was from the kernel's own place.
+// The same movabs. The number keeps its distance: from `place` instead of from the kernel's own address.
 bool emit_layout_constant(Emitter& emit, const KnownSite& site, std::uint64_t place) {
     constexpr std::size_t length = 10;
     const std::span<const std::uint8_t> instruction = site.instruction();
@@ -155,7 +155,7 @@ void emit_branch(Emitter& emit, unsigned opcode, std::uint64_t from, std::uint64
     emit.word(to - (from + call_bytes));
 }
 
-// The trampoline's first instructions are the back-end's; it then knows the site by its number.
+// The trampoline's first instructions are the back-end's; its number identifies the site.
 std::optional<std::uint64_t> make_trampoline(const KnownSite& site, std::uint64_t target) {
     std::size_t number = trampolines_used;
     for (std::size_t i = 0; i < trampolines_used; ++i) {
@@ -175,7 +175,7 @@ std::optional<std::uint64_t> make_trampoline(const KnownSite& site, std::uint64_
     return address;
 }
 
-// The VMM sees nothing of it where it is left alone.
+// An unchanged instruction of this kind would not reach the VMM.
 bool is_lost_where_native(SiteKind kind) {
     return find_site_kind(static_cast<std::uint8_t>(kind))->silent || kind == SiteKind::announce_sites;
 }
@@ -186,11 +186,11 @@ constexpr std::uint8_t undefined_opcode[] = {0x0f, 0xb9};
 constexpr std::uint8_t with_displacement = 0x40; // of one byte: ModRM.mod
 constexpr unsigned register_shift = 3;           // ModRM.reg
 constexpr unsigned three_bits = 7;
-constexpr unsigned stack_pointer = 4; // not as a base: a SIB would follow
+constexpr unsigned stack_pointer = 4; // not usable as a base: a SIB would follow
 constexpr unsigned widest_code = 4;   // of a record's width
 constexpr unsigned other_base = 5;
 
-// push and pop of a segment register have it in the opcode.
+// push and pop of a segment register encode the register in the opcode.
 bool names_registers_by_modrm(const KnownSite& site) {
     return site.record.shape() == Shape::registers && site.record.kind < 0x80 &&
            find_site_kind(site.record.kind)->encodings[0].modrm != ModRm::none;
@@ -222,7 +222,7 @@ unsigned width_of_code(unsigned code) {
     return code == 0 ? 0 : 1U << (code - 1);
 }
 
-// For a site that nothing else fits. Most kinds fault as they are.
+// For a site that no other replacement fits. Most kinds fault without a change.
 std::optional<Way> emit_fault(Emitter& emit, const KnownSite& site, Placement placement,
                               backend::KernelFaults least) {
     const bool comes_to_vmm = backend::kernel_faults() >= least;
@@ -288,7 +288,7 @@ struct Replacement {
     Way way;
 };
 
-// False: none fits.
+// False: no replacement fits.
 bool make_replacement(const KnownSite& site, Placement placement, Replacement& replacement) {
     const std::size_t room = site.record.site_length();
     Emitter emit(replacement.code, room);
@@ -305,7 +305,7 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
         if (trampoline) {
             emit_branch(emit, 0xe9, site.address, *trampoline);
         } else {
-            // What iret pops is on a stack.
+            // iret pops its frame from a stack.
             way = emit_fault(emit, site, placement,
                              site.kind() == SiteKind::iret ? backend::KernelFaults::by_guest_stack
                                                            : backend::KernelFaults::by_own_stack);
@@ -314,7 +314,7 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
         const bool is_marked = is_copied && backend::kernel_faults() != backend::KernelFaults::to_the_guest &&
                                emit_trap_mark(emit, site);
         if (is_marked) {
-            way = Way::trap; // a call is known by its address
+            way = Way::trap; // a call is identified by its address
         } else if (!is_copied && room >= call_bytes) {
             emit_branch(emit, 0xe8, site.address, treatment.target);
         } else if (room >= absolute_call_bytes) {

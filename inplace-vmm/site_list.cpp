@@ -13,7 +13,7 @@ namespace {
 [[gnu::section(".bss.cache")]] std::size_t site_count;
 [[gnu::section(".bss.cache")]] std::size_t site_room;
 
-// The few sites that are in use most of the time, by address.
+// Caches the few sites that are in use most of the time, by address.
 constexpr std::size_t recent_count = 512;
 [[gnu::section(".bss.cache")]] const KnownSite* recent[recent_count];
 
@@ -43,7 +43,7 @@ bool has_room() {
     return site_count < site_room || take_room(std::max(2 * site_room, fewest));
 }
 
-// Of the sites that have a byte in [begin, end). Sites do not overlap.
+// The sites with a byte in [begin, end). Sites do not overlap.
 std::span<KnownSite> sites_in(std::uint64_t begin, std::uint64_t end) {
     if (begin >= end) {
         return {};
@@ -101,7 +101,7 @@ bool add_site(const KnownSite& site) {
     std::ranges::fill(recent, nullptr);
     if (KnownSite* const known = first_not_before(site.address);
         known != sites + site_count && known->address == site.address) {
-        *known = site; // another module where one was before
+        *known = site; // another module was here before
         return true;
     }
     if (!has_room()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Compiled to assembly, not linked: the build makes vcpu_offsets.h of its marked lines.
+// Compiled to assembly, not linked: the build makes vcpu_offsets.h from the marked lines.
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/vcpu.hpp"

@@ -16,7 +16,7 @@ namespace previrt {
 
 namespace {
 
-// The instruction's, for a message.
+// The bytes of an instruction, for a message.
 class HexBytes {
 public:
     explicit HexBytes(std::span<const std::uint8_t> bytes) {

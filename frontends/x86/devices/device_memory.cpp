@@ -56,7 +56,7 @@ void write_device(std::uint64_t physical, const void* from, std::size_t bytes) {
         break;
     }
     follow_task_priority();
-    if (physical != LocalApic::place + apic_end_of_interrupt) { // it changes nothing that time comes to
+    if (physical != LocalApic::place + apic_end_of_interrupt) { // EOI changes nothing that depends on time
         take_events();
     }
 }

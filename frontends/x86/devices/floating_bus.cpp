@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_told = 16;
 
-// A guest chooses the places: few are told of.
+// A guest chooses the addresses: only a few are reported.
 class ToldPlaces {
 public:
     void tell(std::uint64_t place, const char* of_what) {

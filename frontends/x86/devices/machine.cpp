@@ -16,10 +16,10 @@ namespace {
 
 // What the back-end was last told: a back-end that is another's needs it anew.
 [[gnu::section(".bss.cache")]] std::optional<std::uint64_t> timer_set_for;
-[[gnu::section(".bss.cache")]] bool timer_waits; // for the interrupt that is requested
+[[gnu::section(".bss.cache")]] bool timer_waits; // while an interrupt is requested
 
-// While an interrupt is requested nothing that time brings matters. And a timer that is due again before the
-// guest's next instruction would keep it from that for ever.
+// While an interrupt is requested, no timer is needed. And a timer that expires again before the guest's next
+// instruction would keep the guest from that instruction for ever.
 void set_timer() {
     timer_waits = pc.interrupt_requested();
     if (timer_waits) {
@@ -52,7 +52,7 @@ void take_events() {
     }
     pc.advance(now);
     if (pc.request == Request::reset) {
-        pc.rest_processor(true); // nothing more follows what it has sent
+        pc.rest_processor(true); // so that no frame waits for a further one
     }
     move_packets(pc.advanced_to);
     set_timer();
@@ -69,7 +69,7 @@ std::uint8_t acknowledge_interrupt() {
 
 void device_was_read() {
     if (timer_waits) {
-        set_timer(); // a request may have gone with its line
+        set_timer(); // the request may have gone with its line
     }
 }
 

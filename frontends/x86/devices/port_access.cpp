@@ -10,11 +10,11 @@ namespace previrt {
 
 namespace {
 
-// The byte that Linux's delay and firmware's progress go to: neither needs the devices brought up to date.
+// Linux's delays and firmware's progress codes use this port: neither needs the devices brought up to date.
 constexpr std::uint16_t post_port = 0x80;
 
-// The 8254 loads a count with the next pulse of its clock. On its bus an access takes longer than that, here
-// it may follow at once, and must not find the count before.
+// The 8254 loads a count with the next pulse of its clock. On a real bus, an access takes longer than that;
+// here it could follow at once. It must not see the old count.
 struct TimerBus {
     static void written(std::uint16_t port) {
         if (is_timer(port) && port != control_port) {
@@ -64,7 +64,7 @@ void write_port(std::uint16_t port, unsigned width, std::uint32_t value) {
     }
     TimerBus::written(port);
     if (PicPair::decodes(port)) {
-        interrupt_controller_was_written(); // five times in each of Linux's handlers: the devices can wait
+        interrupt_controller_was_written(); // Linux's handlers write five times: the other devices can wait
     } else if (port != post_port) {
         take_events();
     }

@@ -33,8 +33,7 @@ bool port_is_allowed(std::uint16_t port, unsigned width) {
 
 void execute_string(const Instruction& instruction, std::uint16_t port) {
     auto& general = vcpu.registers.general;
-    // An address of 32 bits makes RCX, RSI and RDI registers of 32 bits too: a write clears their upper
-    // halves.
+    // With 32-bit addresses, RCX, RSI and RDI are 32-bit registers too: a write clears their upper halves.
     const std::uint64_t register_mask = instruction.memory.has_32_bits ? 0xffffffff : ~std::uint64_t{0};
     if (instruction.repeats && (general[rcx] & register_mask) == 0) {
         return;
@@ -45,7 +44,7 @@ void execute_string(const Instruction& instruction, std::uint16_t port) {
     const std::uint64_t address = effective_address(instruction.memory, instruction.next);
     std::uint32_t value = 0;
     if (is_input) {
-        // Asked for first: an element that the device has given must not be lost to a page fault.
+        // Checked first: a page fault must not lose an element that the device has given.
         if (!may_write_guest(address, instruction.width, privilege)) {
             return;
         }

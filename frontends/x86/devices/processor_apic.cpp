@@ -43,7 +43,7 @@ std::uint64_t read_deadline() {
 }
 
 void write_deadline(std::uint64_t time_stamp) {
-    // In this order: the time is never before that of the counter's.
+    // In this order, so that the clock is never before the counter.
     const std::uint64_t here = processor::read_time_stamp();
     const std::uint64_t now = backend::now();
     pc.local_apic.advance(now);
@@ -55,7 +55,7 @@ void write_deadline(std::uint64_t time_stamp) {
 void write_task_priority(std::uint64_t cr8) {
     vcpu.cr8 = cr8;
     pc.local_apic.task_priority = static_cast<std::uint32_t>(cr8 << class_shift);
-    take_events(); // what was requested may be masked, and time matters again
+    take_events(); // requested interrupts may be masked now, and then the timer is needed again
 }
 
 void follow_task_priority() {

@@ -18,9 +18,8 @@ namespace {
 
 constexpr ReceivedPackets& received = machine_state.received;
 
-// Linux's driver takes all that comes before any program does. A program that is to have some of it needs
-// time when nothing comes: as long as the guest took to make room for more, or until it has nothing else to
-// do.
+// Linux's driver takes all arriving frames before any program runs. Programs can only take them during a
+// pause: as long as the guest took to make room, or until it has nothing else to do.
 
 bool is_open(std::uint64_t now) {
     if (!pc.network.receives_at_once()) {
@@ -65,7 +64,7 @@ bool receive_packet(const backend::ReceivedPacket& packet, std::uint64_t now) {
 
 } // namespace
 
-// What the card has no room for stays with the back-end, whose sender waits.
+// Packets for which the card has no room stay with the back-end, whose sender waits.
 void receive_packets(std::uint64_t now) {
     received.is_paused = false;
     if (pc.processor_rests()) {

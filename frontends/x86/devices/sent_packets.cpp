@@ -33,14 +33,14 @@ Dp83820::Transmitted next_frame(std::span<std::uint8_t> room, std::uint64_t now)
     return given;
 }
 
-// In a room of the back-end's, with the segments that follow it. Not of the machine's state: flush_packets()
-// sends it.
+// The first segment in the back-end's room, with the segments that follow it. Not part of the machine's
+// state: flush_packets() sends it.
 [[gnu::section(".bss.cache")]] constinit std::optional<SegmentJoiner> packet;
 
-// While the processor has work, what it gives the card waits for more: to look at the descriptors, to call
-// the other end and to set a timer takes as long for one frame as for many.
+// While the processor has work, frames wait for further ones: looking at the descriptors, ringing the peer
+// and setting a timer cost as much for one frame as for many.
 constexpr std::uint64_t longest_wait = 100'000;
-constexpr unsigned most_repeated = 31; // requests, behind the first
+constexpr unsigned most_repeated = 31; // requests after the first
 
 void end_packet(SegmentJoiner& joined) {
     const Unfinished left = joined.finish();

@@ -14,7 +14,7 @@ enum Flag : std::uint64_t {
     overflow_flag = 1U << 11U,
 };
 
-// Bit for bit: what goes over to the next, and whether the sign is that of no such sum.
+// Bit by bit: the carries, and whether the sum overflows.
 struct Course {
     std::uint64_t value;
     std::uint64_t carries;
@@ -56,7 +56,7 @@ Course follow(Operation operation, std::uint64_t left, std::uint64_t right, bool
     return {.value = left ^ right, .carries = 0, .overflows = 0};
 }
 
-// Not by std::popcount: without the instruction it is a function of a library.
+// Not std::popcount: without the instruction it calls a library function.
 bool is_even(std::uint8_t byte) {
     constexpr std::uint16_t odd_nibbles = 0x6996;
     const unsigned both = (byte >> 4U) ^ (byte & 15U);

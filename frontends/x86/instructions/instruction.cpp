@@ -54,7 +54,7 @@ MemoryOperand string_operand(SiteKind kind, const Prefixes& prefixes) {
     return operand;
 }
 
-// Of the bytes alone: where it is, and what is in registers, has no part in it.
+// From the bytes alone: independent of the address and of registers.
 std::optional<Instruction> decode_bytes(SiteKind kind, std::span<const std::uint8_t> bytes) {
     Instruction instruction{};
     instruction.kind = kind;
@@ -91,18 +91,18 @@ std::optional<Instruction> decode_bytes(SiteKind kind, std::span<const std::uint
     return instruction;
 }
 
-// `behind` is the byte behind it.
+// `behind` is the address of the next instruction.
 void locate_operand(Instruction& instruction, std::uint64_t behind) {
     if (instruction.operand_is_memory) {
         instruction.effective = effective_address(instruction.memory, behind);
     }
 }
 
-// The few sites that are called most of the time.
+// Caches the few sites that are called most of the time.
 struct DecodedSite {
     KnownSite site;
     Instruction instruction;
-    unsigned length; // up to where its bytes end
+    unsigned length; // of its bytes
 };
 constexpr std::size_t decoded_count = 256;
 [[gnu::section(".data.cache")]] constinit DecodedSite decoded_sites[decoded_count]{};
@@ -139,7 +139,7 @@ const Instruction* decode_site(const KnownSite& site, std::uint64_t address) {
     }
     Instruction& instruction = decoded.instruction;
     instruction.address = address;
-    instruction.next = address + site.record.site_length(); // padding behind was overwritten too
+    instruction.next = address + site.record.site_length(); // padding behind it was overwritten too
     locate_operand(instruction, address + decoded.length);
     return &instruction;
 }

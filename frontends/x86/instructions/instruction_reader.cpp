@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint8_t segment_prefix_fs = 0x64;
 constexpr std::uint8_t segment_prefix_gs = 0x65;
 
-constexpr std::uint8_t padding_prefix = 0x2e; // CS: an annotated instruction begins with some
+constexpr std::uint8_t padding_prefix = 0x2e; // CS: an annotated instruction begins with several
 
 std::uint8_t extend(unsigned low, bool high) {
     return static_cast<std::uint8_t>(low | (high ? 8U : 0U));

@@ -41,7 +41,7 @@ private:
         }
     }
 
-    // False: it is of no kind known here.
+    // False: the opcode is unknown.
     bool read_opcode() {
         opcode_.prefixes = reader_.prefixes();
         for (std::size_t i = 0; i < reader_.position() && i < code_.size(); ++i) {
@@ -99,7 +99,7 @@ private:
         add(effective_address(operand.memory, behind) + bit_offset(operand.reg), use);
     }
 
-    // BT and its kin with the number of a bit in a register reach past their operand.
+    // BT and its kin with a bit number in a register reach past their operand.
     [[nodiscard]] std::uint64_t bit_offset(unsigned reg) const {
         const bool tests_bits = opcode_.map == Map::two_bytes && (opcode_.byte & 0xe7U) == 0xa3;
         if (!tests_bits) {

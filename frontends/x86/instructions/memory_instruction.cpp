@@ -12,23 +12,23 @@ using Action = MemoryInstruction::Action;
 
 namespace {
 
-// The opcode, without what precedes it.
+// The properties of an opcode, without prefixes.
 struct Form {
     Action action;
     Operation operation;
     bool keeps_result = true;
     unsigned immediate = 0; // bytes; of a full operand at most 4
-    unsigned access = 0;    // bytes, where the opcode fixes them
+    unsigned access = 0;    // bytes, if the opcode fixes them
     bool extends_sign = false;
     bool has_operand = true;
-    unsigned group = no_group; // what ModRM.reg has to be
+    unsigned group = no_group; // the required ModRM.reg
 
     static constexpr unsigned no_group = 8;
 };
 
 constexpr unsigned full_immediate = 4;
 
-// Of the two-byte opcodes.
+// For two-byte opcodes.
 std::optional<Form> extending_form(std::uint8_t opcode) {
     Form form{.action = Action::load, .operation = Operation::add};
     form.extends_sign = (opcode & 8U) != 0;
@@ -122,7 +122,7 @@ std::uint64_t step(unsigned width) {
     return (vcpu.registers.rflags & flag_direction) != 0 ? 0 - std::uint64_t{width} : std::uint64_t{width};
 }
 
-// False: more elements are to come.
+// False: more elements remain.
 bool execute_string(const MemoryInstruction& instruction) {
     auto& general = vcpu.registers.general;
     if (instruction.repeats && general[rcx] == 0) {
@@ -131,7 +131,7 @@ bool execute_string(const MemoryInstruction& instruction) {
     const unsigned width = instruction.width;
     const bool is_move = instruction.action == Action::move_string;
     std::uint64_t value = general[rax];
-    // Asked for first: an element that a device has given must not be lost to a page fault.
+    // Checked first: a page fault must not lose an element that a device has given.
     if (!may_write_guest(general[rdi], width, privilege()) ||
         (is_move && !read_guest(instruction.effective, &value, width, privilege())) ||
         !write_guest(general[rdi], &value, width, privilege())) {
@@ -231,7 +231,7 @@ std::optional<MemoryInstruction> decode_memory_instruction(std::uint64_t address
         const unsigned length = form->immediate == full_immediate && full == 2 ? 2 : form->immediate;
         instruction.immediate = reader.signed_bytes(length);
     }
-    // Of strings with 32-bit addresses the registers would wrap, too.
+    // With 32-bit addresses, a string's registers would wrap too.
     if (!operand.is_memory || reader.is_beyond() || (!form->has_operand && prefixes.address_size)) {
         return {};
     }

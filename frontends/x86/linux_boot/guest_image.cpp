@@ -79,7 +79,7 @@ void load_segments(const KernelElf& elf) {
     placement.bytes = end - first;
 }
 
-// Linux's boot protocol, 64-bit entry: what it must find in boot_params.
+// boot_params of Linux's boot protocol, 64-bit entry.
 class BootParams {
 public:
     explicit BootParams(std::uint8_t* page) : page_(page) {}
@@ -102,7 +102,7 @@ private:
     std::uint8_t* page_;
 };
 
-// Gives their length.
+// Returns their length.
 std::size_t write_clock_words(std::span<char, package_clock_words> to, std::uint64_t khz) {
     constexpr std::string_view before = "tsc_early_khz=";
     constexpr std::string_view behind = " tsc=reliable ";
@@ -123,7 +123,7 @@ std::uint64_t load_initrd(Bytes initrd) {
     if (initrd.empty()) {
         return 0;
     }
-    // Linux is told its address in 32 bits.
+    // Linux gets its address in 32 bits.
     const std::uint64_t end = std::min(backend::guest_ram_bytes(), LocalApic::place);
     const std::uint64_t room = (initrd.size() + page_bytes - 1) & ~(page_bytes - 1);
     const std::uint64_t kernel_end = placement.physical + placement.bytes;
@@ -136,9 +136,9 @@ std::uint64_t load_initrd(Bytes initrd) {
     return address;
 }
 
-// All clocks of a Linux are the time-stamp counter's. It would measure the counter by the PIT, and then hold
-// it against ticks: where others have the processor meanwhile, it gives the counter up and loses the time
-// that its ticks came late. A user's own words come later and win.
+// All clocks of a Linux are based on the time-stamp counter. Without these words, Linux would measure the
+// counter by the PIT, and then compare it with ticks: when others have the processor meanwhile, Linux gives
+// the counter up and loses the time of late ticks. A user's own words come later and win.
 void write_command_line(Bytes command_line) {
     if (command_line.empty()) {
         return;
@@ -168,7 +168,7 @@ void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
         std::memcpy(page + header_at, setup_header.data(), setup_header.size());
     }
     write_command_line(command_line);
-    params.set<std::uint8_t>(0x210, 0xff); // a loader without a number of its own
+    params.set<std::uint8_t>(0x210, 0xff); // a loader without an assigned number
     params.set<std::uint32_t>(0x228, command_line_at);
     params.set<std::uint32_t>(0x218, static_cast<std::uint32_t>(load_initrd(initrd)));
     params.set<std::uint32_t>(0x21c, static_cast<std::uint32_t>(initrd.size()));
@@ -230,7 +230,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
                       part_of(package, header.command_line, "the command line lies outside the package, at"),
                       part_of(package, header.initrd, "the initial RAM disk lies outside the package, at"));
     write_page_tables();
-    const std::uint64_t now = backend::now(); // what was loaded may have taken seconds
+    const std::uint64_t now = backend::now(); // loading may have taken seconds
     pc.start(backend::epoch() + now, backend::guest_ram_bytes(), now);
     insert_network_card();
     return {.entry = elf.physical_entry(),

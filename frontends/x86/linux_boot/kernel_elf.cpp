@@ -10,7 +10,7 @@ namespace previrt {
 
 namespace {
 
-// <elf.h>, as far as it is read here.
+// The part of <elf.h> that is used here.
 struct FileHeader {
     std::uint8_t identification[16];
     std::uint16_t type;

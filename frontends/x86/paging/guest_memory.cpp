@@ -32,7 +32,7 @@ void write_page(std::uint64_t physical, const void* from, std::size_t bytes) {
     }
 }
 
-// Both pages are walked before a byte moves.
+// Walks both pages before any byte moves.
 bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (&walks)[2]) {
     const std::size_t first = bytes_in_page(address, bytes);
     for (unsigned part = 0; part < (first < bytes ? 2U : 1U); ++part) {
@@ -50,7 +50,7 @@ bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (
     return true;
 }
 
-// Pages that a supervisor may read, and write where their dirty bit is set already.
+// Pages that a supervisor may read, and may write if their dirty bit is set.
 struct Translation {
     std::uint64_t page; // its number, or all ones
     std::uint64_t physical;
@@ -68,7 +68,7 @@ Translation& translation_of(std::uint64_t address) {
     return translations[(address >> page_shift) % translation_count];
 }
 
-// nullopt: not cached, or not all in one page.
+// nullopt: not cached, or the access crosses a page.
 std::optional<std::uint64_t> cached_physical(std::uint64_t address, std::size_t bytes, bool write) {
     const Translation& known = translation_of(address);
     const std::uint64_t offset = address & (page_bytes - 1);

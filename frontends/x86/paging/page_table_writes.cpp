@@ -72,7 +72,7 @@ void execute_page_table_access(const Instruction& instruction) {
     *place = entry;
     record_event(Event::table_write, walk.physical, entry);
     shadow_entry_written(walk.physical, entry, instruction.annotation);
-    // A kernel may use at once, as its stack, what it has mapped: there no fault can be taken.
+    // The kernel may use a new mapping at once as its stack, where no fault can be taken.
     if ((entry & page_present) != 0 && (entry & page_user) == 0) {
         backend::flush_entries();
     }

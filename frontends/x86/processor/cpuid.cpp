@@ -17,9 +17,9 @@ constexpr std::uint32_t osxsave = bit(27); // of leaf 1, ECX
 constexpr std::uint32_t highest_leaf = 0xd;
 constexpr std::uint32_t highest_extended_leaf = 0x80000008;
 
-// What passes of the host's answer. A feature is hidden where it needs what a guest in ring 3 cannot have, or
-// what is not modelled; a guest's user mode sees the host's own answer, so what it can use there is passed
-// on.
+// The part of the host's answer that the guest gets. A feature is hidden if it needs something that a guest
+// in ring 3 cannot have, or something that is not modelled. The guest's user mode sees the host's own answer,
+// so features that work there are passed.
 struct Policy {
     std::uint32_t leaf;
     std::uint32_t eax;
@@ -30,12 +30,12 @@ struct Policy {
 
 constexpr std::uint32_t all = ~0U;
 
-// A hypervisor may hide from its guests what the shadow page tables give: 4 MiB and 2 MiB pages, global
-// pages.
+// A hypervisor may hide from its guests features that the shadow page tables provide: 4 MiB and 2 MiB pages,
+// global pages.
 constexpr std::uint32_t modelled_here = bit(3) | bit(13); // of leaf 1, EDX
-constexpr std::uint32_t local_apic = bit(9);              // there too
+constexpr std::uint32_t local_apic = bit(9);              // of the same register
 constexpr std::uint32_t deadline_timer = bit(24);         // of leaf 1, ECX
-constexpr std::uint32_t timer_always_runs = bit(2);       // the local APIC's: of leaf 6, EAX
+constexpr std::uint32_t timer_always_runs = bit(2);       // of the local APIC: leaf 6, EAX
 
 constexpr Policy policies[] = {
     {0x0, 0, all, all, all},
@@ -82,7 +82,7 @@ const Policy* find_policy(std::uint32_t leaf) {
     return nullptr;
 }
 
-// Of XSAVE, for these components: it ends with the last of them.
+// The size of XSAVE's area for these components: it ends with the last of them.
 std::uint32_t state_area_bytes(std::uint64_t components) {
     std::uint32_t end = 576; // x87 and SSE, and the header
     for (std::uint32_t component = 2; component < 32; ++component) {
@@ -132,11 +132,11 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 0xd:
         if (subleaf == 0) {
             answer.eax &= static_cast<std::uint32_t>(offered_xcr0_bits());
-            answer.ebx = state_area_bytes(vcpu.xcr0); // the machine may have more in use
+            answer.ebx = state_area_bytes(vcpu.xcr0); // the machine may have enabled more
             answer.ecx = state_area_bytes(offered_xcr0_bits());
             answer.edx = 0;
         } else if (subleaf == 1) {
-            // XSAVEOPT. The size of what XSAVEC writes holds the host's supervisor states.
+            // XSAVEOPT. The size of XSAVEC's area would include the host's supervisor states.
             answer = {.eax = answer.eax & 1U, .ebx = 0, .ecx = 0, .edx = 0};
         } else if (subleaf >= 32 || ((offered_xcr0_bits() >> subleaf) & 1U) == 0) {
             return {};

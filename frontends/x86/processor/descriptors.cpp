@@ -30,7 +30,7 @@ constexpr std::uint64_t accessed_type = std::uint64_t{1} << 40U;
 
 struct Place {
     std::uint64_t address;
-    std::uint64_t room; // bytes from there to the table's end
+    std::uint64_t room; // bytes from the descriptor to the table's end
 };
 
 std::optional<Place> place_of(std::uint16_t selector) {
@@ -52,7 +52,8 @@ bool is_beyond_reach(const Descriptor& descriptor, std::uint16_t selector) {
     return !descriptor.is_conforming() && descriptor.privilege() < wanted;
 }
 
-// Others are kept from the real table: user mode could load them, since the kernel runs at its level.
+// Other descriptors are kept out of the real table: the kernel runs at user mode's level, so user mode could
+// load them.
 bool is_for_user_mode(const Descriptor& descriptor) {
     return descriptor.privilege() == 3 || descriptor.is_conforming();
 }
@@ -234,17 +235,17 @@ void load_global_table(std::uint64_t base, std::uint16_t limit) {
 
 namespace {
 
-// What the real processor may know of a guest's descriptor: user mode's code and data, present or not.
+// The part of a guest's descriptor that the real table gets: user mode's code and data, present or not.
 std::uint64_t visible(std::uint64_t descriptor) {
     const Descriptor what{.low = descriptor, .high = 0};
     if (what.is_system() || !is_for_user_mode(what)) {
         return 0;
     }
-    constexpr std::uint64_t level = std::uint64_t{3} << 45U; // at which all of the guest runs
+    constexpr std::uint64_t level = std::uint64_t{3} << 45U; // all of the guest runs at this level
     return what.present() ? descriptor | accessed_type | level : descriptor;
 }
 
-// Copies as much of a table as is mapped; false: nothing had changed.
+// Copies the mapped part of a table. False: nothing had changed.
 bool follow_table(std::uint64_t base, std::uint64_t bytes, bool local) {
     constexpr unsigned batch = 16;
     const auto entries = std::max<unsigned>(static_cast<unsigned>(bytes / sizeof(std::uint64_t)),

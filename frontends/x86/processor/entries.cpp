@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
-// Where an interrupt is delivered, if one is.
+// The counter for interrupts delivered from the present entry.
 [[gnu::section(".data.cache")]] std::uint64_t* delivery_point = &counters.delivered_at_site;
 
 bool accesses_device(SiteKind kind) {
@@ -50,13 +50,13 @@ const KnownSite& site_at(std::uint64_t address) {
     return *site;
 }
 
-// `address` is where it runs, which is not where it was linked while Linux runs at physical addresses.
+// `address` differs from the link address while Linux runs at physical addresses.
 void execute_known(const KnownSite& site, std::uint64_t address) {
     const Instruction* const instruction = decode_site(site, address);
     if (instruction == nullptr) {
         stop_guest("a site without an instruction, at", address);
     }
-    if (!accesses_device(site.kind())) { // or a line on the console would be all that is left
+    if (!accesses_device(site.kind())) { // otherwise a line on the console would fill the ring
         record_event(Event::site, address, site.record.kind);
     }
     delivery_point = site.kind() == SiteKind::hlt ? &counters.delivered_at_idle : &counters.delivered_at_site;
@@ -66,14 +66,14 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
         vcpu.registers.rflags |= flag_trap; // pushf stores it, popf may clear it
     }
     execute_site(*instruction);
-    // There the new TF decides, and here the guest has yet to do it.
+    // After sysret the new TF decides; XSAVE and kin are still to be executed by the guest.
     const bool decides_later = site.kind() == SiteKind::sysret || is_extended_state(site.kind());
     if (steps && !exception_is_raised() && !decides_later) {
         raise_single_step();
     }
 }
 
-// A hidden fault after which the same instruction faults there again: the shadow does not help it.
+// After a hidden fault the same instruction faults at the same address again: the shadow does not help.
 void stop_if_endless(std::uint64_t address) {
     constexpr unsigned most_repeated = 10000;
     [[gnu::section(".bss.cache")]] static std::uint64_t last_address;
@@ -93,9 +93,9 @@ bool is_there(const KnownSite& site, std::uint64_t address, Privilege privilege)
     return peek_guest(address, code, length, privilege) == length && is_rewritten(site, {code, length});
 }
 
-// Where user mode has the pages of a kernel's text, but none of the VMM's, a rewritten site faults at the
-// VMM's address in it. Its instruction is done as user mode's. A program has code of its own where the kernel
-// lies in physical memory, and may have it at the kernel's addresses.
+// User mode may have mapped the pages of a kernel's text, but not the VMM: a rewritten site then faults at
+// the VMM's address in it. Executes its instruction for user mode. If the kernel lies in physical memory, a
+// program may have code of its own at the kernel's addresses.
 bool execute_rewritten_for_user() {
     const std::uint64_t address = vcpu.registers.rip;
     const KnownSite* const site = find_site(address);
@@ -140,8 +140,7 @@ bool execute_trapped(bool kernel) {
     const std::size_t got =
         peek_guest(address, code, sizeof(code), kernel ? Privilege::supervisor : Privilege::user);
     const Recognized found = recognize_instruction({code, got});
-    if (found.kind == nullptr ||
-        is_extended_state(found.kind->kind)) { // these fault for their operands alone
+    if (found.kind == nullptr || is_extended_state(found.kind->kind)) { // these fault only for their operands
         return false;
     }
     const auto instruction = decode_instruction(found.kind->kind, address, {code, found.length});
@@ -155,7 +154,7 @@ bool execute_trapped(bool kernel) {
     return true;
 }
 
-// The rewriter's own, in place of a site.
+// The rewriter's trap instruction in a site.
 bool execute_trap_instruction() {
     const std::uint64_t address = vcpu.registers.rip;
     const KnownSite* const site = vcpu.cpl == 0 ? find_site(guest_link_address(address)) : nullptr;
@@ -172,7 +171,7 @@ bool execute_trap_instruction() {
 void general_protection_taken(std::uint32_t error_code) {
     constexpr std::uint32_t in_idt = 2;
     if (vcpu.cpl == 3 && follow_global_table()) {
-        return; // it had loaded a selector whose descriptor is new
+        return; // the guest had loaded a selector whose descriptor is new
     }
     const bool is_software_interrupt = (error_code & in_idt) != 0;
     if (error_code == 0 && execute_trap_instruction()) {
@@ -207,7 +206,7 @@ void invalid_opcode_taken() {
     execute_site(instruction);
 }
 
-// INT3 and INTO have one byte, INT n has two; RIP is behind them.
+// RIP is behind the instruction. INT3 and INTO have one byte, INT n has two.
 std::uint64_t software_interrupt_before(std::uint64_t next, std::uint8_t vector) {
     constexpr std::uint8_t int_n = 0xcd;
     const std::uint8_t one_byte = vector == breakpoint ? 0xcc : 0xce;
@@ -224,7 +223,7 @@ void debug_exception_taken() {
         return;
     }
     vcpu.debug[6] |= backend::read_debug_register(6) & 0xe00fU;
-    backend::write_debug_register(6, dr6_reset); // the processor only ever adds to it
+    backend::write_debug_register(6, dr6_reset); // the processor never clears bits of it
     if (vcpu.stepping) {
         vcpu.stepping = false;
         vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
@@ -238,8 +237,7 @@ void debug_exception_taken() {
     raise_exception(debug_exception);
 }
 
-// The real CR0 has TS and MP set where the guest has any of TS, MP and EM in a way that should stop
-// something.
+// The real CR0 has TS and MP set if the guest's TS, MP or EM should stop some instruction.
 void device_not_available_taken() {
     backend::set_task_switched((vcpu.cr0 & (cr0_ts | cr0_em)) != 0);
     std::uint8_t code[longest_instruction];
@@ -247,7 +245,7 @@ void device_not_available_taken() {
                                        vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor);
     constexpr std::uint8_t fwait = 0x9b;
     if (got > 0 && code[0] == fwait && (vcpu.cr0 & (cr0_ts | cr0_mp)) != (cr0_ts | cr0_mp)) {
-        ++vcpu.registers.rip; // it waits for an error of an x87 that is not used here
+        ++vcpu.registers.rip; // it waits for an x87 error, and the x87 is not used here
         return;
     }
     std::size_t opcode = 0;
@@ -334,18 +332,19 @@ void event_taken() {
 
 namespace {
 
-// An interrupt is due, but the instruction behind sti or mov ss comes first. True: the guest has yet to do
+// An interrupt is due, but the instruction behind sti or mov ss comes first. True: the guest has to execute
 // it.
 bool hold_for_shadow() {
     const std::uint64_t next = vcpu.registers.rip;
     const KnownSite* const site = find_site(guest_link_address(next));
     if (site != nullptr && is_there(*site, next, Privilege::supervisor)) {
-        // A step would end inside the VMM: it does the instruction itself, which may be the hlt of sti; hlt.
+        // A single step would end inside the VMM. Therefore the VMM executes the site, which may be the hlt
+        // of sti; hlt.
         vcpu.interrupt_shadow = false;
         execute_known(*site, next);
         return false;
     }
-    // An event may come before the instruction does: the flag is then ours from before.
+    // If an event came before the step, TF is the VMM's already.
     vcpu.stepping = vcpu.stepping || (vcpu.registers.rflags & flag_trap) == 0;
     vcpu.registers.rflags |= flag_trap;
     vcpu.events_held = true;

@@ -16,7 +16,7 @@ namespace {
 
 enum class Source : std::uint8_t { exception, external, software };
 
-// The manual's table of double faults: what a fault means that came while another was being delivered.
+// The manual's table of double faults: the meaning of a fault during the delivery of another.
 bool makes_double_fault(std::uint8_t first, std::uint8_t second) {
     const auto contributory = [](std::uint8_t vector) {
         return vector == divide_error || (vector >= invalid_tss && vector <= general_protection);
@@ -177,7 +177,7 @@ void deliver_interrupt(std::uint8_t vector) {
 
 void deliver_software_interrupt(std::uint8_t vector) {
     if (!deliver(vector, false, 0, Source::software)) {
-        // The fault is the instruction's: int n has not been executed.
+        // The instruction faults: int n has not been executed.
         vcpu.registers.rip = vcpu.instruction;
         deliver_raised();
     }

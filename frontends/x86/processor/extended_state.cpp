@@ -24,13 +24,12 @@ namespace {
 
 [[gnu::section(".bss.cache")]] bool is_native = false;
 
-// XSAVEOPT stands where a guest has copied it over XSAVE, and may be executed as that: it stores what XSAVE
-// does, or less.
+// A guest may copy XSAVEOPT over XSAVE; executing it as XSAVEOPT stores the same as XSAVE, or less.
 bool is_same_or_less(SiteKind copied, SiteKind site) {
     return copied == site || (copied == SiteKind::xsaveopt && site == SiteKind::xsave);
 }
 
-// The site's own instruction, or that of another site, which a guest copies from there: Linux's alternatives.
+// The site's own instruction, or that of another site, which a guest may copy there: Linux's alternatives.
 bool holds_instruction(const KnownSite& site, std::span<const std::uint8_t> code) {
     const std::optional<Instruction> own = decode_instruction(site.kind(), site.address, site.instruction());
     return std::ranges::any_of(known_sites(), [&](const KnownSite& other) {
@@ -45,9 +44,9 @@ bool holds_instruction(const KnownSite& site, std::span<const std::uint8_t> code
     });
 }
 
-// Whatever is there else stays: the guest has put it there.
+// Other code at a site stays: the guest has put it there.
 void change_sites(bool to_native) {
-    is_native = is_native && to_native; // as the rewriter is to see it
+    is_native = is_native && to_native; // the rewriter reads it
     for (const KnownSite& site : known_sites()) {
         const std::size_t length = site.record.site_length();
         std::uint8_t code[sizeof(site.bytes)];
@@ -58,7 +57,7 @@ void change_sites(bool to_native) {
         if (to_native && is_rewritten(site, {code, length})) {
             write_site_code(site.address, {site.bytes, length});
         } else if (!to_native && holds_instruction(site, {code, length})) {
-            // It may be copied from here.
+            // The guest may copy from here.
             if (rewrite_site(site, {code, length}, Placement::copied)) {
                 write_site_code(site.address, {code, length});
             }
@@ -72,7 +71,7 @@ struct Header {
     std::uint64_t compacted;
 };
 
-// Of an area in memory to be loaded, whose components are not compacted: CPUID does not offer that.
+// An area in memory whose components are not compacted: CPUID does not offer compaction.
 bool may_load(std::uint64_t area) {
     constexpr std::uint64_t header_offset = 512;
     Header header{};

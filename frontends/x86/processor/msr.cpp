@@ -35,10 +35,11 @@ enum Msr : std::uint32_t {
     kernel_gs_base = 0xc0000102,
     amd_hardware_configuration = 0xc0010015,
     amd_northbridge_configuration = 0xc001001f,
-    amd_interrupt_pending = 0xc0010055, // no message is sent to a chipset when an interrupt comes in C1E
+    amd_interrupt_pending =
+        0xc0010055, // messages to a chipset when an interrupt comes in C1E: there are none
 };
 
-// The active base is the back-end's kernel one, unless swapgs exchanged them.
+// The active base is the back-end's kernel base, unless swapgs exchanged the two.
 bool is_users(bool active) {
     return active == (vcpu.gs_exchanged != 0);
 }
@@ -144,7 +145,7 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
         }
         write_deadline(value);
         return true;
-    case microcode_revision: // written before it is read
+    case microcode_revision: // a processor's driver writes it before it reads
     case misc_enable:
         vcpu.misc_enable = number == misc_enable ? value : vcpu.misc_enable;
         return true;
@@ -162,7 +163,7 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
     case page_attributes:
         return write_page_attributes(value);
     case amd_northbridge_configuration: {
-        // Of which no device here has any.
+        // No device here has any.
         constexpr std::uint64_t extended_configuration = std::uint64_t{1} << 46U;
         if ((value & ~extended_configuration) != 0) {
             return false;

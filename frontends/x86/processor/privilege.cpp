@@ -8,9 +8,9 @@
 
 namespace previrt {
 
-// The back-end changes the real GS base with the mode. On the way in the guest expects the user's to stay
-// until swapgs: it is said to be exchanged, and swapgs, which Linux's entries begin with, only takes that
-// back. A kernel that reads gs: memory before would see its own.
+// The back-end changes the real GS base with the mode. The guest expects user mode's base on entry, until its
+// swapgs. Therefore the bases count as exchanged on entry, and swapgs, with which Linux's entries begin, only
+// undoes that. A kernel that reads gs: memory before swapgs would see its own base.
 void set_privilege(unsigned level) {
     if (level == vcpu.cpl) {
         return;

@@ -121,7 +121,7 @@ void return_from_system_call(unsigned width) {
     }
     const auto base = static_cast<std::uint16_t>(vcpu.star >> 48U);
     const auto code = static_cast<std::uint16_t>((width == 8 ? base + 16 : base) | 3);
-    // The processor loads fixed descriptors; the real one will load those of the table.
+    // A virtual processor loads fixed descriptors here; the real one will load those of the table.
     Descriptor descriptor{};
     if (read_descriptor(code, descriptor) != Lookup::found || !descriptor.is_code() ||
         descriptor.is_long_code() != (width == 8) || descriptor.privilege() != 3) {
@@ -135,7 +135,7 @@ void return_from_system_call(unsigned width) {
 }
 
 void far_return(unsigned width, unsigned release) {
-    std::uint64_t values[5] = {}; // RIP, CS, and for an outer level RSP, SS, behind what is released
+    std::uint64_t values[5] = {}; // RIP, CS, and for an outer level RSP, SS, behind the released bytes
     const std::uint64_t stack = vcpu.registers.general[rsp];
     constexpr unsigned inner = 2;
     if (!read_values(stack, width, values, inner)) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t room_for_modules = 4096; // before the list has to grow
 
-// One after the other, as a linked kernel has them.
+// Reads the records in order, as they lie in a linked kernel.
 class SiteTable {
 public:
     explicit SiteTable(const KernelSection& section) : section_(section) {}
@@ -33,7 +33,7 @@ private:
     KernelSection section_;
 };
 
-// Each with the one in front of it, so that the order of all is checked.
+// Checks each record together with the one before, so that the order of all is checked.
 void check_kernel_records(const SiteTable& table, std::span<const Text> text) {
     Site pair[2];
     for (std::size_t i = 0; i < table.count(); ++i) {
@@ -78,13 +78,13 @@ void list_kernel_sites(const KernelElf& elf) {
 }
 
 void rewrite_kernel_sites(const KernelElf& elf) {
-    // A site's replacement may depend on those that follow it.
+    // A site's replacement may depend on the sites after it.
     for (const KnownSite& site : known_sites()) {
         const std::size_t length = site.record.site_length();
         std::uint8_t* const code = physical_memory(elf.physical_of(site.address), length);
         const std::size_t kept = length < sizeof(site.bytes) ? length : sizeof(site.bytes);
         if (std::memcmp(code, site.bytes, kept) != 0) {
-            continue; // the guest has put something else there
+            continue; // the guest has put other code there
         }
         const Placement placement = elf.is_copied(site.address) ? Placement::copied : Placement::fixed;
         if (!rewrite_site(site, {code, length}, placement)) {

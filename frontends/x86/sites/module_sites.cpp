@@ -19,7 +19,7 @@ struct Table {
     [[nodiscard]] std::uint64_t count() const { return bytes / sizeof(SiteRecord); }
 };
 
-// Why one cannot be taken.
+// The reason why a table cannot be taken.
 struct Fault {
     Refusal refusal = Refusal::none;
     const char* reason = "";
@@ -87,7 +87,7 @@ Fault check_table(const Table& table) {
     return {};
 }
 
-// The first so many are known no longer.
+// Forgets the first `count` sites.
 void forget_table(const Table& table, std::uint64_t count) {
     for (std::uint64_t index = 0; index < count; ++index) {
         ReadSite read;
@@ -97,7 +97,7 @@ void forget_table(const Table& table, std::uint64_t count) {
     }
 }
 
-// All of the table, or nothing.
+// Lists all of the table, or nothing.
 Fault list_table(const Table& table, bool replaces) {
     for (std::uint64_t index = 0; index < table.count(); ++index) {
         ReadSite read;
@@ -170,7 +170,7 @@ Refusal check_note(const AnnouncedModule& module) {
     if (module.note_bytes == 0) {
         return Refusal::not_prepared;
     }
-    // A linker makes one of those of all files.
+    // A linker merges the notes of all files into one.
     constexpr char name[] = "previrt"; // with its NUL
     if (module.note_bytes != sizeof(note) || !peek(module.note, &note, sizeof(note)) ||
         note.name_bytes != sizeof(name) || note.description_bytes != sizeof(std::uint64_t) ||

@@ -108,7 +108,7 @@ void identify() {
     general(rdx) = leaf.edx;
 }
 
-// XINUSE, of ECX 1, is hidden by CPUID.
+// CPUID hides XINUSE, ECX 1.
 void read_extended_control() {
     if ((vcpu.cr4 & cr4_osxsave) == 0) {
         raise_exception(invalid_opcode);
@@ -169,10 +169,10 @@ void move_debug(const Instruction& instruction) {
     general(instruction.rm) = vcpu.debug[number & 7U];
 }
 
-// Else the fault is raised that the processor would raise for it.
+// False: raises the processor's fault.
 bool is_readable(std::uint64_t address, std::uint64_t bytes) {
     if (bytes > most_announced_bytes) {
-        return true; // no processor would look so far: it is refused for its length
+        return true; // no processor would read so far: it refuses the length
     }
     std::uint8_t part[64];
     for (std::uint64_t i = 0; i < bytes; i += sizeof(part)) {
@@ -240,7 +240,7 @@ void execute_privileged(const Instruction& instruction) {
     case SiteKind::lmsw: {
         std::uint16_t value = 0;
         if (read_selector(instruction, value)) {
-            // PE can be set by it and not cleared.
+            // lmsw can set PE and cannot clear it.
             write_control_register(0, (vcpu.cr0 & ~std::uint64_t{0xe}) | (value & 0xfU));
         }
         break;
@@ -263,7 +263,7 @@ void execute_privileged(const Instruction& instruction) {
         break;
     case SiteKind::invd:
     case SiteKind::wbinvd:
-    case SiteKind::wbnoinvd: // RAM is coherent, and no device of the guest's reads it past the caches
+    case SiteKind::wbnoinvd: // RAM is coherent, and no device reads it past the caches
         break;
     case SiteKind::page_table_write:
     case SiteKind::page_table_exchange:
@@ -286,12 +286,12 @@ void execute_privileged(const Instruction& instruction) {
         load_system_table(instruction);
         break;
     default:
-        // Hidden by CPUID: on a processor without the feature it is an invalid opcode.
+        // CPUID hides the feature: without it the instruction is an invalid opcode.
         raise_exception(invalid_opcode);
     }
 }
 
-// What level 3 may do as well.
+// Instructions that level 3 may execute too.
 bool execute_unprivileged(const Instruction& instruction) {
     std::uint64_t value = 0;
     switch (instruction.kind) {

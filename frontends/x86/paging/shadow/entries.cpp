@@ -20,7 +20,7 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
         (view == View::user && !user) || !is_ram_frame(guest_frame) || has_reserved_bits(1, guest_entry)) {
         return 0;
     }
-    // With CR0.WP clear a supervisor writes anywhere; what user mode sees too stays read-only.
+    // With CR0.WP clear a supervisor writes anywhere; pages that user mode sees too stay read-only.
     const bool writable =
         (guest_entry & page_writable) != 0 || ((vcpu.cr0 & cr0_wp) == 0 && view == View::kernel);
     std::uint64_t entry = (backend::machine_frame(guest_frame) << page_shift) | page_present | page_user |
@@ -60,7 +60,8 @@ void drop(TableNumber table) {
     bury_table(table);
 }
 
-// A processor may do so too. What is below is followed from now on, and no mapping over the VMM is missed.
+// A processor may set accessed bits in advance too. The table below is followed from now on, so that no
+// mapping over the VMM is missed.
 std::uint64_t use_in_advance(TableNumber table, unsigned index) {
     const std::uint64_t place =
         (tables[table].guest_frame << page_shift) + (std::uint64_t{index} * sizeof(std::uint64_t));
@@ -87,7 +88,7 @@ void fill(TableNumber table) {
     }
     const std::uint64_t* const from = guest_table(what.guest_frame);
     for (unsigned i = 0; i < entries_per_table; ++i) {
-        // With little left, what is below comes by hidden faults: only what is used takes memory.
+        // With few tables left, hidden faults make the tables below: only used ones take memory.
         if (what.level > 1 && what.is_lower && free_table_count() < backend::table_count() / 4) {
             break;
         }
@@ -132,7 +133,7 @@ TableNumber make(unsigned level, std::uint64_t guest_frame, std::uint64_t large_
     return table;
 }
 
-// The entry of `table` that stands for `guest_entry`, its child made if need be. 0: not yet, or not at all.
+// The entry of `table` for `guest_entry`; makes its child if necessary. 0: not yet, or not at all.
 std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view,
                         Purpose purpose) {
     const unsigned level = tables[table].level;
@@ -142,12 +143,12 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     }
     if (last && level == 2) {
         if ((guest_entry & page_present) != 0) {
-            // Its kernel reaches the VMM there, so that no access would tell. Of the table below no shadow is
-            // kept: that there is one has to be enough. Linux leaves this hole
+            // The guest's kernel reaches the VMM there, so no access would fault and reveal the mapping. The
+            // table below has no shadow, so its mere presence must stop the guest. Linux leaves this hole
             // (Documentation/arch/x86/x86_64/mm.rst).
             stop_guest("the guest maps memory over the VMM, which has the 2 MiB from", 0 - large_page_bytes);
         }
-        return backend::vmm_entry(level, child_view == View::user); // the last 2 MiB are the VMM's
+        return backend::vmm_entry(level, child_view == View::user); // the VMM has the last 2 MiB
     }
     const std::uint64_t absent = last ? backend::vmm_entry(level, child_view == View::user) : 0;
     if (last && (guest_entry & (page_present | page_accessed)) == page_present &&
@@ -166,7 +167,7 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     const bool is_lower = level == root_level ? index < lower_half : tables[table].is_lower;
     if ((guest_entry & page_large) != 0) {
         if (level != 2 || frame >= frame_count) {
-            return absent; // reserved, or no RAM
+            return absent; // reserved bits, or no RAM
         }
         const TableNumber child = make(1, frame & ~std::uint64_t{entries_per_table - 1}, guest_entry,
                                        child_view, false, is_lower, purpose);
@@ -183,7 +184,7 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     const bool holds_vmm = last;
     TableNumber child = find_table(level - 1, frame, child_view, holds_vmm);
     if (child == no_table) {
-        // Of what may lead to a mapping over the VMM nothing is left out.
+        // Entries that may lead to a mapping over the VMM are never left out.
         child =
             make(level - 1, frame, 0, child_view, holds_vmm, is_lower, holds_vmm ? Purpose::access : purpose);
     }
@@ -195,7 +196,7 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
     return link_entry(child, guest_entry);
 }
 
-// But for what the processor itself has set.
+// Ignores the bits that the processor itself sets.
 bool differ(std::uint64_t one, std::uint64_t other) {
     return ((one ^ other) & ~std::uint64_t{page_accessed}) != 0;
 }
@@ -243,7 +244,7 @@ void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, 
         ++counters.entries_written;
         backend::write_entry(table, index, entry);
     }
-    // Where the entry stays, its child has been counted twice.
+    // If the entry stays the same, its child has been counted twice.
     if (tables[table].level > 1 && (old & page_present) != 0) {
         unlink_entry(old);
     }

@@ -10,22 +10,22 @@ namespace previrt::shadow {
 
 namespace {
 
-// In turn, by number: a table that was just made has all others before it.
+// In turn, by number: all other tables go before a table that was just made.
 struct Clock {
     TableNumber next;
 };
 [[gnu::section(".bss.cache")]] Clock hand;
 
 enum class Part : std::uint8_t {
-    user_mode, // tables that hold nothing of the kernel
+    user_mode, // tables without kernel pages
     lower_half,
-    // Where a hypervisor pushes frames on the kernel's stack, its tables are the last to go.
+    // The tables of a kernel's stack go last: a hypervisor may push frames on that stack.
     everything,
 };
 
 struct Lap {
     Part part;
-    unsigned highest_level; // with all that is below
+    unsigned highest_level; // with all tables below
 };
 constexpr Lap laps[] = {
     {.part = Part::user_mode, .highest_level = 1},
@@ -40,7 +40,7 @@ bool is_of(const Lap& lap, const Table& table) {
             (table.is_lower && (lap.part == Part::lower_half || table.view == View::user)));
 }
 
-// It is named by one entry, which is known, and not by a root: nothing else leads to it.
+// A single known entry names it, and it is no root: nothing else leads to it.
 bool may_go(TableNumber number) {
     const Table& table = tables[number];
     return table.in_use && !table.holds_vmm && table.parents == 1 && tables[table.named_by.table].in_use &&
@@ -96,9 +96,9 @@ void make_room() {
     if (free_table_count() >= least_free_tables()) {
         return;
     }
-    // Most of those are of processes that have ended, which nobody says.
+    // Most tables belong to ended processes, of whose end nothing tells.
     drop_other_roots();
-    // Then it is one address space that needs this many. Much at a time: each turn costs an invalidation.
+    // Then one address space needs that many. Evicts many at a time, because each turn costs an invalidation.
     evict_until((backend::table_count() / 8) + least_free_tables());
     if (free_table_count() < least_free_tables()) {
         drop_all_tables();

@@ -24,7 +24,7 @@ namespace {
 [[gnu::section(".bss.cache")]] TableNumber free_list;
 [[gnu::section(".bss.cache")]] std::uint32_t free_count;
 
-// The hypervisor may look at each store to what was a page table until now, and most entries are 0.
+// The hypervisor may check each store to a former page table, and most entries are 0 already.
 void clear(std::uint64_t* entries) {
     for (unsigned i = 0; i < entries_per_table; ++i) {
         if (entries[i] != 0) {

@@ -20,7 +20,7 @@ bool is_writable(std::uint64_t entry) {
     return (entry & both) == both;
 }
 
-// ~0: not the guest's.
+// ~0: no frame of the guest.
 std::uint64_t frame_in(std::uint64_t entry) {
     const std::uint64_t frame =
         (entry & page_present) != 0 ? backend::guest_frame_of(machine_frame_in(entry)) : ~std::uint64_t{0};
@@ -70,7 +70,7 @@ void protect_frame(std::uint64_t number) {
     if (frame.writer.table != no_table && is_writable(real_entry(frame.writer))) {
         make_read_only(frame.writer, frame);
     }
-    // Rare: pages that become page tables have been the kernel's alone before.
+    // Rare: pages that become page tables were the kernel's alone before.
     if (frame.writers != 0) {
         for_each_leaf_of(backend::machine_frame(number), [&](Leaf leaf) {
             if (is_writable(real_entry(leaf))) {
@@ -117,7 +117,7 @@ void synchronize() {
     for (unsigned i = 0; i < count; ++i) {
         Frame& frame = frames[unsynchronized[i]];
         if (!frame.unsynchronized) {
-            continue; // no table any more
+            continue; // no longer a table
         }
         frame.unsynchronized = false;
         for_each_table(unsynchronized[i], follow_table);

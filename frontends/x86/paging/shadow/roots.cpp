@@ -55,7 +55,7 @@ TableNumber find_root(std::uint64_t guest_frame) {
     return find_table(root_level, guest_frame, View::kernel, holds_vmm);
 }
 
-// What only the kernel's own root maps is found by looking at the roots of which there are shadows.
+// The roots with shadows are searched for mappings that only the kernel's own root has.
 bool may_be_kernels_root(std::uint64_t guest_frame) {
     const std::optional<std::uint64_t> reserved = unfound_kernel_address();
     if (!reserved) {
@@ -71,8 +71,7 @@ bool may_be_kernels_root(std::uint64_t guest_frame) {
 
 } // namespace
 
-// The VMM may have only a part of the slot. Then the guest's table of level 3 tells whether it maps that
-// part.
+// If the VMM has only a part of the slot, the guest's level-3 table decides whether it maps that part.
 void refuse_mapping_over_vmm(unsigned root_index, std::uint64_t guest_entry) {
     const std::uint64_t first = backend::vmm_memory_in_slot(root_index);
     if (first == 0 || (guest_entry & page_present) == 0) {
@@ -111,7 +110,7 @@ void change_root_slot(TableNumber root, unsigned index, std::uint64_t guest_entr
     }
     const Table& what = tables[root];
     if (index < lower_half && (guest_entry & (page_present | page_user)) == page_present) {
-        split_slot(root, index); // user mode sees nothing of it
+        split_slot(root, index); // user mode sees none of it
     }
     change_entry(root, index, guest_entry, view_below(what, index), purpose);
     if (what.user_root != no_table) {

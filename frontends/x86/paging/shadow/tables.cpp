@@ -69,7 +69,7 @@ void before_guest_write(std::uint64_t guest_physical) {
 
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level) {
     const std::uint64_t frame = guest_physical >> page_shift;
-    if (level == root_level - 1 && current_root != no_table) { // of the slot of the map there is no shadow
+    if (level == root_level - 1 && current_root != no_table) { // the slot of the map has no shadow below
         const std::uint64_t map = guest_table(tables[current_root].guest_frame)[backend::map_slot()];
         if ((map & page_present) != 0 && frame_of(map) == frame) {
             refuse_mapping_over_vmm(backend::map_slot(), map);
@@ -87,7 +87,7 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
         } else if (level >= root_level) {
             change_root_slot(table, index, entry);
         } else if (table != current_root) {
-            drop_root(table); // it was freed, which no annotation says, and is another table now
+            drop_root(table); // the guest freed it, which no annotation tells, and it is another table now
         }
     });
 }
@@ -99,7 +99,7 @@ backend::TableNumber shadow_root_of(std::uint64_t address) {
 
 namespace {
 
-// A root that the guest has freed has a shadow until the page is written as something else. It may lead
+// A root that the guest has freed keeps its shadow until the page gets other contents. Its entries may lead
 // anywhere.
 bool leads_through_ram(std::uint64_t root_frame, std::uint64_t address) {
     std::uint64_t frame = root_frame;
@@ -116,7 +116,7 @@ bool leads_through_ram(std::uint64_t root_frame, std::uint64_t address) {
     return true;
 }
 
-// Some root maps this for the kernel. False: none does.
+// False: no root maps it for the kernel.
 bool find_kernel_root(std::uint64_t address, Access access) {
     for (TableNumber table = 0; table < backend::table_count(); ++table) {
         const Table& what = tables[table];
@@ -133,8 +133,7 @@ bool find_kernel_root(std::uint64_t address, Access access) {
     return false;
 }
 
-// Brings the shadow's entries on the way to `address` in step with the guest's. False: no table could be
-// made.
+// Updates the shadow's entries on the path to `address` from the guest's. False: no table could be made.
 bool follow_path(std::uint64_t address, const PageWalk& walk, Access access) {
     const unsigned slot = table_index(address, root_level);
     const TableNumber root = shadow_root_of(address);
@@ -152,7 +151,7 @@ bool follow_path(std::uint64_t address, const PageWalk& walk, Access access) {
             return false;
         }
         index = table_index(address, level);
-        if (level < walk.leaf_level) { // the table of a large page
+        if (level < walk.leaf_level) { // the table that stands for a large page
             refresh_leaf({.table = table, .index = index});
             return true;
         }
@@ -182,8 +181,8 @@ bool shadow_add_alias(std::uint64_t address) {
             if (entries[index] != 0) {
                 return false;
             }
-            // The tables above the VMM hold it in their last entry: a whole one serves only an address like
-            // that.
+            // The tables above the VMM map it in their last entry: a whole table only serves an address with
+            // the same index.
             if (level > 2 && table_index(address, 2) != entries_per_table - 1) {
                 return false;
             }
@@ -272,7 +271,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
             stop_guest("the shadow tables do not follow the guest's at", address);
         }
     }
-    // A page of tables on the way to itself, which had no shadow until now.
+    // The page holds a table on the path to itself, which had no shadow until now.
     if (access.write && is_protected(walk.physical >> page_shift)) {
         before_guest_write(walk.physical);
         (void)follow_path(address, walk, access);
