@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// No processor reads the shadow tables: host_map.cpp does, as one would.
+// No processor reads the shadow tables; host_map.cpp reads them as a processor would.
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/host_map.hpp"
@@ -14,7 +14,7 @@ using namespace process;
 
 namespace {
 
-// Of the file that all memory is in.
+// Of the file that holds all memory.
 std::uint64_t first_table_frame() {
     return (reinterpret_cast<std::uint64_t>(memory.pool) - arena_address) >> page_shift;
 }
@@ -105,7 +105,7 @@ void invalidate_all() {
 
 void queue_invalidate_all() {}
 
-// The VMM needs no entry: it is mapped beside what the tables hold.
+// The VMM needs no entry: every process maps it outside the tables' range.
 std::uint64_t map_entry() {
     return 0;
 }
@@ -123,7 +123,7 @@ std::uint64_t vmm_memory_in_slot(unsigned root_index) {
 }
 
 bool slot_is_reserved(unsigned /*root_index*/) {
-    return false; // but for the slot of the map, which has the VMM's memory too
+    return false; // only the slot of the map is reserved, which has the VMM's memory too
 }
 
 } // namespace previrt::backend

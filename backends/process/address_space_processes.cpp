@@ -50,7 +50,7 @@ Host& least_used_host() {
     return *least;
 }
 
-// It holds what this one holds.
+// The new process maps the same as the current one.
 bool make_host(Host& host) {
     host = {.turn = 0,
             .identity = 0,
@@ -64,7 +64,7 @@ bool make_host(Host& host) {
             .local_table_version = current->local_table_version,
             .local_entries = current->local_entries};
     ++counters.hypercalls[call_make_host];
-    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's leave
+    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
     std::int64_t identity = interrupted;
     while (identity == interrupted) {
         identity = clone_host(&host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where a kernel that was linked for the upper half of the address space has its parts here.
+// The addresses here for a kernel that was linked for the upper half of the address space.
 #include "backends/common/ring3/layout_constants.hpp"
 #include "backends/process/contract/layout.hpp"
 #include "inplace-vmm/backend/sites.hpp"

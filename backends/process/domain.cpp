@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the monitor gave this guest, and how its memory is divided.
+// The guest's hand-over from the monitor, and the division of its memory.
 #include "backends/process/domain.hpp"
 
 #include "backends/common/contract/table_pool.hpp"
@@ -16,7 +16,7 @@ Memory memory;
 
 namespace {
 
-constexpr std::uint64_t first_address = 0x10000; // below, a host maps nothing for those without privilege
+constexpr std::uint64_t first_address = 0x10000; // below, a host maps nothing for processes without privilege
 
 std::uint64_t free_first;
 std::uint64_t free_end;

@@ -34,7 +34,7 @@ void ring_for_room() {
     ring(output_event);
 }
 
-// The monitor sees it: the console has said how.
+// The monitor sees the end of the process; the console has said how.
 void ring_for_end() {
     end_process();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entry.S calls.
+// The functions that entry.S calls.
 #include "backends/process/entries.hpp"
 
 #include "backends/common/ring3/quick_system_calls.hpp"
@@ -69,7 +69,7 @@ void signal_return();
 
 namespace {
 
-// What came by the last signal.
+// The contents of the last signal.
 struct Taken {
     std::uint64_t signal;
     std::uint8_t vector;
@@ -82,12 +82,12 @@ struct Taken {
 };
 Taken taken;
 
-// What the guest's kernel was asked for by a fault: when it lets the instruction try again, the page is
-// there.
+// The page that the guest's kernel is handling a fault for. When the kernel lets the instruction run again,
+// the VMM maps the page in advance.
 struct Awaited {
     std::uint64_t address;
     std::uint64_t rip;
-    backend::TableNumber root = no_root; // that of the current host process
+    backend::TableNumber root = no_root; // of the current host process
     HostAccess access;
     bool by_user;
 };
@@ -95,7 +95,7 @@ constinit Awaited awaited{};
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 
-// User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
+// User mode changes neither IF nor the effect of swapgs. But if it executes rewritten text of the kernel, the
 // cells of both may have changed.
 void enter() {
     leave_state_instruction();
@@ -115,13 +115,13 @@ void enter_from_frame() {
         vcpu.cs = taken.cs;
         vcpu.ss = taken.ss;
         take_user_flags();
-        if (taken.ss != selector_user_data) { // the host leaves it so, and we go on without loading one
+        if (taken.ss != selector_user_data) { // the host leaves it so, and the VMM loads none
             asm volatile("mov %0, %%ss" : : "r"(std::uint32_t{selector_user_data}));
         }
     }
 }
 
-// Its bases are ours to know, and those of the kernel have stayed.
+// The VMM knows user mode's bases, and the real ones are still the kernel's.
 void enter_from_user_process() {
     vcpu.gs_exchanged = 0xff;
     vcpu.registers.rip = address_seen(vcpu.registers.rip);
@@ -136,14 +136,14 @@ void enter_from_site() {
     }
 }
 
-// A step, and an address that a jump would fault at. What popf does not load is RF, which matters to
-// breakpoints alone: with one, there is a step.
+// For a single step, or an address at which a jump would fault. popf does not load RF, which only matters to
+// breakpoints: with one, the guest single-steps.
 bool needs_iret() {
     return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
            (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
 }
 
-// User mode's, with --isolate, are other tables and in another process.
+// With --isolate, user mode has other tables and another process.
 bool is_isolated_user() {
     return vcpu.cpl == 3 && isolates();
 }
@@ -193,8 +193,8 @@ void leave() {
     exit_needs_iret = needs_iret() ? 1 : 0;
 }
 
-// Linux runs at physical addresses at first, and there a call of the VMM leads to where the VMM is not. True:
-// it is on its way to where it is.
+// Linux first runs at physical addresses; there it calls the VMM at an alias that nothing maps. True: the
+// guest continues at the VMM's real address.
 bool went_to_alias() {
     const std::uint64_t target = taken.address + kernel_link_delta();
     const bool is_early = counters.user_returns == 0 && kernel_link_delta() != 0 && vcpu.cpl == 0;
@@ -208,7 +208,7 @@ bool went_to_alias() {
     stop_guest("the guest's kernel uses memory at an alias of the VMM:", taken.address);
 }
 
-// False: the guest's own tables have to say first what this fault is.
+// False: the guest's own tables have to decide first.
 bool fill(HostAccess access) {
     const Filled filled = fill_page(taken.address, access);
     if (filled == Filled::refused) {
@@ -232,7 +232,7 @@ void take_page_fault() {
     const std::uint64_t rip = vcpu.registers.rip;
     const bool by_user = is_isolated_user();
     exception_taken(page_fault, taken.error_code, taken.address);
-    // Hidden: now the shadow holds it.
+    // After a hidden fault the shadow has the page.
     if (by_user != is_isolated_user() || !fill(access)) {
         awaited = {.address = taken.address,
                    .rip = rip,
@@ -242,7 +242,7 @@ void take_page_fault() {
     }
 }
 
-// The host takes `int $0x80` for a system call of its own. This makes of it what a processor says.
+// The host takes `int $0x80` for a system call of its own. This restores the processor's exception.
 void take_software_interrupt() {
     constexpr std::uint32_t vector_80_in_idt = (0x80 * 8) | 2;
     constexpr std::uint64_t instruction_bytes = 2;
@@ -250,14 +250,14 @@ void take_software_interrupt() {
     exception_taken(general_protection, vector_80_in_idt, 0);
 }
 
-// `syscall` of 32-bit code on AMD's processors, and `sysenter` on Intel's: of these Linux forgets where they
-// were. It tells of a place in its vDSO, beyond 4 GiB, or where it cannot read the stack goes on there, which
-// faults. ECX is what EBP was.
+// For `syscall` of 32-bit code on AMD's processors, and `sysenter` on Intel's, Linux does not report their
+// address. It reports an address in its vDSO, beyond 4 GiB. If it cannot read the stack it continues there,
+// which faults. ECX has the value of EBP.
 bool is_system_call_from_nowhere() {
     return taken.cs == selector_user_code_32 && taken.rip >> 32U != 0;
 }
 
-// To Intel's processors such a `syscall` is an invalid opcode, to AMD's `sysenter` is.
+// For Intel's processors such a `syscall` is an invalid opcode, for AMD's `sysenter` is.
 void take_system_call_from_nowhere() {
     constexpr std::uint64_t nowhere = 0;
     vcpu.registers.rip = nowhere;
@@ -265,7 +265,8 @@ void take_system_call_from_nowhere() {
     exception_taken(invalid_opcode, 0, 0);
 }
 
-// By a rewritten site that user mode may execute: with --isolate it has not what that leads to.
+// User mode came here by a rewritten site of the kernel's text: with --isolate it cannot execute the site's
+// target.
 bool is_at_site_code_of_kernel(std::uint64_t here) {
     const bool is_there = taken.vector == debug_exception ||
                           (isolates() && taken.vector == page_fault && taken.address == here);
@@ -389,10 +390,9 @@ void return_refused() {
 
 void take_user_signal(std::uint64_t signal, const SignalInformation& information, const Frame& frame) {
     take_frame(signal, &information, &frame);
-    constexpr std::uint32_t error_code_bits =
-        0xffff; // but of a page fault's no more than these matter either
+    constexpr std::uint32_t error_code_bits = 0xffff; // the meaningful bits, also of a page fault
     taken.error_code &= error_code_bits;
-    // What no fault of a program's is.
+    // The vectors of faults that a program can raise; any other becomes #GP.
     constexpr std::uint32_t programs_faults = 0x000b787b;
     if (taken.vector >= 32 || (programs_faults >> taken.vector & 1U) == 0) {
         taken.vector = general_protection;

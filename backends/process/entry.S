@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways into the VMM and out of it, in any of the guest's host processes: all that is here but their signals'
-// stacks is memory that they share, and one of them at a time runs the virtual processor.
+// The entries into the VMM and the exits, in any of the guest's host processes. They share all memory used
+// here except their signals' stacks, and one of them at a time runs the virtual processor.
 //
-// Signals come at any time. In .text they are noted (`pending`) and nothing else, for there the VMM is at work.
-// .guest_text acts for the guest, and a signal there has come to the guest.
+// Signals come at any time. In .text the VMM is at work, and a signal is only noted (`pending`). The code in
+// .guest_text acts for the guest, and a signal there came to the guest.
 //
-// Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
+// Linux first runs at physical addresses, and then reaches .guest_text at an alias: the code works at any
+// address.
 #include "backends/common/ring3/registers.h"
 #include "backends/process/frame_offsets.h"
 #include "backends/process/contract/user_state_offsets.h"
@@ -13,11 +14,11 @@
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
 
-// ---- what acts for the guest
+// ---- code that acts for the guest
 
 	.section .guest_text, "ax"
 
-// By call: the return address tells which site it is. No stack pointer that cannot be pushed to comes here.
+// By call: the return address identifies the site. A site whose RSP may be no stack does not come here.
 	.globl general_site_call
 general_site_call:
 	jmp *general_site
@@ -28,8 +29,8 @@ general_site_call:
 
 	.text
 
-// The first, made by the keeper with a copy of the image: the shared one, with the same contents,
-// takes its place.
+// The first host process, which the keeper made with a copy of the image: it replaces the copy by the shared
+// image, with the same contents.
 	.globl first_host_entry
 first_host_entry:
 	movl $CALL_MMAP, %eax
@@ -46,11 +47,11 @@ first_host_entry:
 	call process_start
 1:	ud2
 
-// ---- signals: RDI its number, RSI siginfo, RDX the frame that holds all registers, on the process's own stack
+// ---- signals: RDI the number, RSI siginfo, RDX the frame with all registers, on the process's own stack
 
 	.globl signal_entry
 signal_entry:
-	clear_flags			// the host leaves AC
+	clear_flags			// the host leaves AC set
 	movq %rdi, %r12
 	movq %rsi, %r13
 	movq %rdx, %rbx
@@ -67,7 +68,7 @@ signal_entry:
 	call signal_taken
 	jmp leave
 
-// The host starts a handler with cleared ones; those of the guest are in the frame.
+// The host starts a handler with cleared vector registers; the guest's are in the frame.
 keep_vector_registers:
 	movq FRAME_VECTOR_REGISTERS(%rbx), %rcx
 	movl $-1, %eax
@@ -87,7 +88,7 @@ signal_in_vmm:
 	movq %rbx, %rsi
 	call vmm_faulted
 	ud2
-1:	call is_current_host		// or it is an old timer of one that waits
+1:	call is_current_host		// otherwise it is an old timer of a waiting process
 	testb %al, %al
 	je 2f
 	lock
@@ -107,7 +108,7 @@ signal_in_vmm:
 4:	movq $receive_interrupted, FRAME_RIP(%rbx)
 	ret
 
-// The iretq of `leave` faults: the guest is to go where it cannot.
+// The iretq of `leave` faults, because the guest's target is invalid.
 refused:
 	call keep_vector_registers
 	movq $vmm_stack_top, %rsp
@@ -121,9 +122,9 @@ signal_return:
 	syscall
 	ud2
 
-// ---- system calls that do not pass the host: from a stub (user_calls.hpp), as if by `syscall`
+// ---- system calls that do not pass through the host: from a stub (user_mode/calls.hpp), as if by `syscall`
 
-// RCX is where the guest goes on.
+// RCX is the address at which the guest continues.
 	.globl user_call
 user_call:
 	flags_to_r11
@@ -140,7 +141,7 @@ general_system_call_entry:
 	call system_call_entered
 	jmp leave
 
-// Behind a site that leads to a stub, the stub goes on.
+// The guest continues in the stub, which stands for the site.
 	.macro find_return_target
 	movq %rcx, return_target
 	movl user_call_number, %eax
@@ -165,7 +166,7 @@ leave:
 	movq $vmm_stack_top, %rsp
 	movb exit_disabled, %al
 	movb %al, interrupts_disabled
-leave_begin: // a signal from here on starts over, with the interrupt flag from there
+leave_begin: // a signal from here on starts over, with the guest's interrupt flag
 	testb %al, %al
 	jnz 1f
 	cmpl $0, pending
@@ -195,7 +196,7 @@ leave_again:
 
 // ---- from one host process to another
 
-// RDI is ours, RSI the other: the same call returns there.
+// RDI is the current process, RSI the other: the same call returns there.
 	.globl change_host
 change_host:
 	pushq %rbx
@@ -215,7 +216,7 @@ change_host:
 	movl $1, %edx
 	movl $CALL_FUTEX, %eax
 	syscall
-wait_for_turn: // RBX is ours. No stack: it is the other's.
+wait_for_turn: // RBX is the current process. No stack: the other process uses it.
 	cmpl $0, (%rbx)
 	jne 1f
 	movq %rbx, %rdi
@@ -238,7 +239,7 @@ wait_for_turn: // RBX is ours. No stack: it is the other's.
 	popq %rbx
 	ret
 
-// RDI is the new one's. Gives its process, or an error number; there, it waits for its turn.
+// RDI is the new process's Host. Returns its number, or an error number; the new process waits for its turn.
 	.globl clone_host
 clone_host:
 	pushq %rbx
@@ -261,7 +262,7 @@ clone_host:
 
 // ---- user mode in a process of its own
 
-// RDI is where in the file its state is, RSI where its stub.
+// RDI is the offset in the file of its state, RSI that of its stub.
 	.globl clone_user_template
 clone_user_template:
 	pushq %rbx
@@ -280,7 +281,7 @@ clone_user_template:
 	popq %rbp
 	popq %rbx
 	ret
-1:	// No stack: it is the other's. What it had in these places it has no more.
+1:	// No stack: the other process uses it. Its mappings at these addresses are replaced.
 	movl $USER_STATE, %edi
 	movl $USER_STATE_BYTES, %esi
 	movl $3, %edx			// read, write
@@ -306,7 +307,7 @@ clone_user_template:
 	jmp *%rax
 2:	ud2
 
-// RDI is where what the listener tells goes.
+// RDI is the buffer for the listener's notification.
 	.globl receive_unless_pending
 receive_unless_pending:
 	movq %rdi, %rdx
@@ -328,14 +329,14 @@ receive_interrupted:
 	.globl exit_frame, exit_disabled, exit_needs_iret, interrupts_disabled, pending
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 host_stack: .quad 0
-pending: .long 0 // the host's futex too
+pending: .long 0 // also the host's futex
 exit_disabled: .byte 0
 exit_needs_iret: .byte 0
 interrupts_disabled: .byte 1
 
 	.globl user_call_number, quick_system_calls
 return_target: .quad 0
-user_call_number: .long 0 // of the stub that was the last to call
+user_call_number: .long 0 // of the stub that called last
 quick_system_calls: .byte 0
 
 	.bss

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Each host process has a timer, and that of the current one is set. One word tells of all that came.
+// Each host process has a timer; that of the current process is set. One word tells of all events.
 #include "inplace-vmm/backend/events.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 #include "backends/process/address_space_processes.hpp"
@@ -13,7 +13,7 @@
 namespace previrt::process {
 
 extern "C" {
-extern std::uint32_t pending; // of these; entry.S
+extern std::uint32_t pending; // bits of these; entry.S
 extern std::uint8_t interrupts_disabled;
 }
 
@@ -46,7 +46,8 @@ void set_own_timer(std::uint64_t when) {
     call_host(call_timer_settime, {.first = own_timer, .third = address_of(&times)});
 }
 
-// Who sleeps is woken by the futex: a signal at the same time would cost more than all else of it.
+// The futex's timeout wakes a sleeping process: a signal at the same time would cost more than everything
+// else.
 void stop_own_timer() {
     const std::uint64_t set_for = current_host().timer_set_for;
     if (set_for != never && set_for > backend::now()) {
@@ -73,7 +74,7 @@ void start_timer_of_host() {
     }
 }
 
-// That of the process before it may still come: it is none of the current one's.
+// The timer of the previous process may still expire; the current process ignores it.
 void follow_timer() {
     if (timer_when != never && current_host().timer_set_for != timer_when) {
         set_own_timer(timer_when);
@@ -102,7 +103,7 @@ void idle() {
     call_host(call_futex,
               {.first = address_of(&pending), .fourth = timer_when == never ? 0 : address_of(&time)});
     if (timer_when <= now()) {
-        timer_when = never; // it has come: who sleeps again waits for another
+        timer_when = never; // it has expired: a process that sleeps again waits for another
     }
     __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
 }
@@ -112,14 +113,15 @@ bool take_events() {
         return false;
     }
     const std::uint32_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
-    // The host's timer goes by another clock: it can have come too early. And who sleeps has stopped it.
+    // The host's timer uses another clock, so it may have expired too early. And a sleeping process has
+    // stopped it.
     if ((came & event_pending) != 0 && timer_when != never && timer_when > now()) {
         set_own_timer(timer_when);
     }
     return true;
 }
 
-// Whoever enables interrupts looks at it.
+// The VMM looks when the guest enables interrupts.
 void request_attention() {
     __atomic_fetch_or(&pending, attention_pending, __ATOMIC_SEQ_CST);
 }

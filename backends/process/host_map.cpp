@@ -22,18 +22,19 @@ using backend::TableNumber;
 constexpr TableNumber no_table = ~TableNumber{0};
 constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
-// Where a table of level 1 was last used.
+// The last use of a level-1 table.
 struct Use {
     std::uint64_t address = nowhere; // of its first entry
     Host* host = nullptr;
     bool is_shared = false; // more than one address or process
 };
-Use* uses; // by table
+Use* uses; // more than one address or process uses it
 
-// Who may map a page of the guest's: its host process, and with --isolate the user process beside.
+// The process that may map a page of the guest: its host process, or with --isolate the user process beside
+// it.
 enum Side : std::uint8_t { kernels_side = 1, users_side = 2 };
 
-// Which entries of a table of level 1 may be mapped by whom; kept with --isolate alone.
+// The sides that may map each entry of a level-1 table; used with --isolate alone.
 struct MappedBy {
     std::uint64_t kernel[entries_per_table / 64];
     std::uint64_t user[entries_per_table / 64];
@@ -60,7 +61,7 @@ std::uint8_t sides_of(TableNumber table, unsigned index) {
            (is_mapped_by(users_side, table, index) ? users_side : 0);
 }
 
-// What has to change in the current process, and what in each for the kernel's part.
+// A change for the current process, or for every process if it is in the kernel's part.
 struct Change {
     std::uint64_t address;
     std::uint64_t bytes;
@@ -72,11 +73,11 @@ unsigned change_count;
 
 constexpr unsigned most_kernel_changes = 64;
 Change kernel_changes[most_kernel_changes];
-std::uint64_t kernel_change_count; // ever; the last ones are kept
+std::uint64_t kernel_change_count; // in total; the last ones are kept
 
 constexpr std::uint64_t most_ranges = 50000; // of 65530 that Linux allows by default
 
-// Below, hosts let nobody map anything, each below a limit of its own (vm.mmap_min_addr, 65536 by default).
+// Hosts let nobody map anything below a limit of their own (vm.mmap_min_addr, 65536 by default).
 constexpr std::uint64_t often_refused_end = 0x10000;
 constexpr std::uint64_t low_addresses_end = kernel_address;
 
@@ -117,7 +118,8 @@ void empty_kernels_part() {
 enum class Mapped : std::uint8_t { done, failed, refused };
 
 Mapped map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry) {
-    // Or the host would fault in turn at the first use. More might be memory that nobody has touched.
+    // Otherwise the host would fault in turn at the first use. More might allocate memory that nobody has
+    // touched.
     constexpr std::uint64_t most_in_advance = 16 * page_size;
     const std::uint64_t in_advance = bytes <= most_in_advance ? std::uint64_t{map_populate} : 0;
     const std::int64_t got = call_host(process::call_mmap, {.first = address,
@@ -179,10 +181,10 @@ void note(const Use& use, std::uint8_t sides, Change change) {
     }
 }
 
-// The entry of level 1 for an address, with the rights that are left of it on the way there.
+// The level-1 entry of an address, with the rights that the entries above leave.
 struct Leaf {
     TableNumber table;
-    std::uint64_t* place; // nullptr: there is none
+    std::uint64_t* place; // nullptr: there is no table
     std::uint64_t writable;
     std::uint64_t no_execute;
 
@@ -216,7 +218,7 @@ void note_use(TableNumber table, std::uint64_t address) {
     }
 }
 
-// Entries beside one that a single mapping does for.
+// Neighbouring entries that one mapping can cover.
 struct Run {
     unsigned before;
     unsigned behind;
@@ -226,8 +228,8 @@ Run find_run(const Leaf& leaf, std::uint64_t address, Side side) {
     if (address >= fixed_map_address) {
         return {.before = 0, .behind = 0}; // Linux changes these one by one, 31 000 times in a boot
     }
-    // What is mapped already is not mapped again: the host would tear it down first. Of a shared table an
-    // accessed bit may be another process's.
+    // Mapped pages are not mapped again: the host would unmap them first. In a shared table an accessed bit
+    // may be another process's.
     const bool is_shared = uses[leaf.table].is_shared;
     const std::uint64_t same = page_present | page_writable | page_no_execute |
                                (is_shared || isolates() ? 0 : std::uint64_t{page_accessed});
@@ -337,7 +339,7 @@ bool is_allowed(const Leaf& leaf, HostAccess access) {
            (!access.fetch || (rights & page_no_execute) == 0);
 }
 
-// User mode may execute it, or write to what has a copy that is executed.
+// User mode may execute the page, or write to a page whose copy is executed.
 void follow_users_mapping(TableNumber root, const Leaf& leaf, const Run& run, std::uint64_t address,
                           HostAccess access) {
     const std::uint64_t first = *(leaf.place - run.before);
@@ -364,7 +366,7 @@ Filled fill_user(TableNumber root, std::uint64_t address, HostAccess access) {
         return Filled::absent;
     }
     if (address < often_refused_end) {
-        const Filled filled = fill_host(root, address, access); // our own tells
+        const Filled filled = fill_host(root, address, access); // its mapping shows a refusal
         if (filled != Filled::done) {
             return filled;
         }
@@ -392,7 +394,7 @@ Filled fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
     note_use(leaf.table, address);
     Run run = find_run(leaf, address, kernels_side);
     Mapped mapped = map_run(leaf, run, address);
-    if (mapped == Mapped::refused && run.before != 0) { // for its neighbours, perhaps
+    if (mapped == Mapped::refused && run.before != 0) { // perhaps because of its neighbours
         run.before = 0;
         mapped = map_run(leaf, run, address);
     }
@@ -428,7 +430,7 @@ void note_link_change(std::uint64_t old, std::uint64_t changed) {
     if (!is_same && uses[child].address != nowhere) {
         note_retired(child);
     } else if (!is_same && machine_frame_in(old) == machine_frame_in(changed)) {
-        forget_everything(); // rights of more than 2 MiB
+        forget_everything(); // the rights of more than 2 MiB change
     }
 }
 
@@ -438,7 +440,7 @@ void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
     std::uint64_t& entry = backend::table_entries(table)[index];
     const std::uint64_t old = entry;
     const Use& use = uses[table];
-    if (use.address == nowhere) { // of no level 1, or never used
+    if (use.address == nowhere) { // no level-1 table, or never used
         entry = changed;
         note_link_change(old, changed);
         return;
@@ -449,7 +451,7 @@ void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
         return;
     }
     const std::uint64_t address = use.address + (std::uint64_t{index} << page_shift);
-    // What may be executed may be a copy (user_calls.hpp).
+    // An executable page may be a copy (user_mode/calls.hpp).
     const bool stays = (changed & page_present) != 0 && (old & page_no_execute) != 0 &&
                        machine_frame_in(changed) == machine_frame_in(old) && !is_kernels(address);
     const std::uint8_t sides = sides_of(table, index);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The first process, started by exec. The guest's host processes are its children, and it ends with the first of them:
-// as the init of their PID namespace, where they have one, it takes the others along. It has the image to itself and no
-// memory of the guest's, so that a guest reaches it by what its children end with, and by nothing else.
+// The first process, started by exec. The guest's host processes are its children, and it ends with the first
+// of them that ends: as the init of their PID namespace, if they have one, it takes the others along. It has
+// its image to itself and none of the guest's memory, so that a guest reaches it only by the exit status of
+// its children.
 //
-// A process that a hostile guest has made need not ask to end with its parent, and may hold back every signal that can
-// be held back. So the keeper alone has one end of a pipe, at whose other end Linux sends SIGKILL to all of the group
-// when the keeper ends, however that comes about (process_child.cpp). It ends with its monitor by PR_SET_PDEATHSIG.
+// A process that a hostile guest has made need not ask to end with its parent, and may block every signal
+// that can be blocked. So the keeper alone has one end of a pipe. When the keeper ends, for whatever reason,
+// Linux sends SIGKILL to all of the group by the other end (monitor/process/child.cpp). The keeper ends with
+// its monitor by PR_SET_PDEATHSIG.
 #include "backends/process/frame_offsets.h"
 
 	.section .rodata
@@ -19,7 +21,7 @@ keeper_entry:
 	movl $name, %esi
 	syscall
 	movl $CALL_PRCTL, %eax
-	movl $4, %edi			// PR_SET_DUMPABLE: no core, no debugger of the same user's
+	movl $4, %edi			// PR_SET_DUMPABLE: no core, no debugger of the same user
 	xorl %esi, %esi
 	syscall
 	movl $CALL_CLONE, %eax
@@ -31,7 +33,7 @@ keeper_entry:
 	syscall
 	testl %eax, %eax
 	jz 2f
-	movl $127, %ebx			// there is none
+	movl $127, %ebx			// no child is left
 	js 4f
 	pushq $0
 1:	movl $CALL_WAIT4, %eax
@@ -42,11 +44,11 @@ keeper_entry:
 	syscall
 	testl %eax, %eax
 	jle 1b
-	movzbl 1(%rsp), %ebx		// its exit status
+	movzbl 1(%rsp), %ebx		// the child's exit status
 	movl (%rsp), %eax
 	andl $0x7f, %eax
 	jz 4f
-	leal 128(%rax), %ebx		// the signal that ended it
+	leal 128(%rax), %ebx		// the signal that ended the child
 	jmp 4f
 2:	movl $CALL_CLOSE, %eax
 	movl $KEEPERS_END, %edi

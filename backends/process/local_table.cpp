@@ -15,15 +15,15 @@ namespace {
 
 constexpr unsigned most_entries = 8192; // of the architecture, and of Linux
 
-std::uint64_t* table;  // what the current process has; 0: nothing
-unsigned written;      // past the last that was ever set
+std::uint64_t* table;  // the current process's; 0: none
+unsigned written;      // one more than the last entry that was ever set
 std::uint64_t version; // of the table
 
 // Linux's user_desc.
 struct HostDescriptor {
     std::uint32_t index;
     std::uint32_t base;
-    std::uint32_t limit; // in its units
+    std::uint32_t limit; // in units of its granularity
     std::uint32_t flags;
 };
 
@@ -31,7 +31,8 @@ bool bit(std::uint64_t descriptor, unsigned number) {
     return ((descriptor >> number) & 1U) != 0;
 }
 
-// Not long code, nor conforming code that is present; and one of no base and no limit means none.
+// Not long code, nor present conforming code. Linux takes a descriptor without base and limit for an empty
+// one.
 bool can_be_hosts(std::uint64_t descriptor) {
     const Descriptor what{.low = descriptor, .high = 0};
     const bool is_long = what.is_code() && bit(descriptor, 53);
@@ -57,13 +58,13 @@ HostDescriptor host_descriptor(unsigned index, std::uint64_t descriptor) {
                      (bit(descriptor, 52) ? 1U << 6U : 0U)};
 }
 
-// False: this host has no local tables, or no segments of 16 bits.
+// False: this host has no local tables, or no 16-bit segments.
 bool give_to_host(unsigned index, std::uint64_t descriptor) {
     constexpr std::uint64_t write = 0x11;
     const HostDescriptor entry = host_descriptor(index, descriptor);
     const std::int64_t result =
         call_host(call_modify_ldt, {.first = write, .second = address_of(&entry), .third = sizeof(entry)});
-    return static_cast<std::int32_t>(result) == 0; // it is an int
+    return static_cast<std::int32_t>(result) == 0; // the result is an int
 }
 
 bool set(unsigned index, std::uint64_t descriptor) {
@@ -109,7 +110,7 @@ void follow_user_local_table() {
     if (followed.version == version) {
         return;
     }
-    // Where its vector registers come later.
+    // A part that later holds its vector registers.
     const std::uint64_t place = user_state_address + exit_vectors_offset;
     auto* const entries =
         reinterpret_cast<HostDescriptor*>(user_part(number) + calls_bytes + exit_vectors_offset);
@@ -140,7 +141,7 @@ namespace previrt::backend {
 
 using namespace process;
 
-// The global table is the host's: its user mode has what the guest's has.
+// The global table is the host's: its user mode has the same segments as the guest's.
 bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
     return local && index < most_entries && set(index, descriptor);
 }

@@ -18,7 +18,7 @@ namespace previrt::process {
 
 namespace {
 
-// A kernel that was slid here: no page table of its own can hold it at such an address, nor needs to.
+// A kernel that was slid here: no page table of its own can map it at such an address, nor needs to.
 void place_kernel() {
     const KernelPlace kernel = kernel_place();
     const std::uint64_t address = kernel.physical + kernel_link_delta();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The host keeps the global descriptor table: a guest's code and data are those of any 64-bit process.
+// The host keeps the global descriptor table: a guest's code and data segments are those of any 64-bit
+// process.
 #include "backends/process/segments.hpp"
 
 #include "backends/common/ring3/segment_bases.hpp"
@@ -41,7 +42,7 @@ void write_segments(const SegmentState& state) {
 
 namespace previrt {
 
-// The front-end has the guest's.
+// The front-end has the guest's selector.
 std::uint16_t selector_to_load(std::uint16_t selector) {
     constexpr unsigned privilege = 3;
     constexpr unsigned in_local = 4;
@@ -61,8 +62,8 @@ void set_task_switched(bool set) {
     }
 }
 
-// The host has enabled FS and GS base instructions and XSAVE for all its processes. TSD would deny the
-// time-stamp counter to the VMM too.
+// The host has enabled XSAVE and the instructions for FS and GS bases for all its processes. TSD would deny
+// the time-stamp counter to the VMM too.
 void set_extensions(std::uint64_t /*cr4*/) {}
 
 } // namespace previrt::backend

@@ -13,8 +13,8 @@ using namespace xen;
 
 namespace {
 
-std::uint64_t* copies;   // of the pool: what we see
-std::uint8_t* published; // by table: what Xen sees too
+std::uint64_t* copies;   // of the pool: the VMM's view
+std::uint8_t* published; // by table: 1 if Xen sees it too
 
 } // namespace
 

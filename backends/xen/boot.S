@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #define __ASSEMBLY__
-// The first instruction, and what Xen's domain builder wants to know.
+// The first instruction, and the notes for Xen's domain builder.
 #include <xen/elfnote.h>
 
 	.equ image_address, 0xffffffffffe00000 // layout.hpp
@@ -27,7 +27,7 @@
 	elf_note XEN_ELFNOTE_SUPPORTED_FEATURES, .long, 0x801 // may be dom0
 	elf_note XEN_ELFNOTE_MOD_START_PFN, .quad, 1
 
-	// At the address Xen chose, not the one that was linked: RSI names start_info.
+	// Runs at the address that Xen chose, not at the linked one: RSI points to start_info.
 	.section .boot_entry, "ax"
 	.globl boot_entry
 boot_entry:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Maps the image where it was linked. Until that is done it runs elsewhere: this file is compiled
+// Maps the image at its linked address. Until then it runs elsewhere: this file is compiled
 // position-independent and names nothing by an absolute address.
 #include "backends/xen/hypercall.hpp"
 #include "backends/xen/layout.hpp"
@@ -36,7 +36,7 @@ void make_read_only(const BootSpace& space, void* table) {
 
 extern "C" {
 
-// Of the linker script and boot.S. Hidden: found relative to RIP, where they are now.
+// From the linker script and boot.S. Hidden: found relative to RIP, at their present addresses.
 [[gnu::visibility("hidden")]] extern std::uint8_t image_start[];
 [[gnu::visibility("hidden")]] extern std::uint8_t image_data[];
 [[gnu::visibility("hidden")]] extern std::uint8_t image_end[];

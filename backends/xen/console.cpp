@@ -28,7 +28,7 @@ void write_ring(std::string_view text) {
         if (produced != before) {
             notify(domain.info->console.domU.evtchn);
         } else {
-            hypercall(__HYPERVISOR_sched_op, SCHEDOP_yield, 0); // full: dom0 has to read first
+            hypercall(__HYPERVISOR_sched_op, SCHEDOP_yield, 0); // the ring is full: dom0 has to read first
         }
     }
 }
@@ -46,7 +46,7 @@ std::optional<std::uint8_t> read_ring() {
 
 } // namespace
 
-// Before it, only dom0 can be heard.
+// Before it, only dom0 can print.
 void start_console() {
     if (domain.is_initial) {
         return;

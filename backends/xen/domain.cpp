@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What Xen gave this domain: mapped as a whole, and divided between VMM and guest.
+// The domain's memory: mapped as a whole, and divided between VMM and guest.
 #include "backends/xen/domain.hpp"
 
 #include "backends/common/contract/table_pool.hpp"
@@ -26,11 +26,11 @@ namespace {
 
 constexpr std::uint64_t address_mask = 0x000ffffffffff000;
 
-PageRange free_memory; // not yet given away
+PageRange free_memory; // not given away yet
 PageRange module_pages;
 PageRange boot_tables;
 
-// Any page, for a moment, before there is a map.
+// Maps any page for a moment, before there is a map.
 std::uint64_t* window(std::uint64_t page) {
     queue_update((vmm_l2[table_entries - 1] & address_mask) + entry_offset(window_index),
                  page == ~std::uint64_t{0} ? 0 : machine_address(page) | table_flags);
@@ -52,8 +52,8 @@ std::uint64_t tables_for(std::uint64_t entries) {
     return (entries + table_entries - 1) / table_entries;
 }
 
-// Level 1 for every page of the domain, level 2 above, and one of level 3; then the spare table of level 3
-// that holds the VMM's own level 2.
+// Level 1 for every page of the domain, level 2 above, and one table of level 3; then the spare table of
+// level 3 that holds the VMM's own level 2.
 void build_map() {
     const std::uint64_t level1 = tables_for(domain.pages);
     const std::uint64_t level2 = tables_for(level1);
@@ -192,7 +192,7 @@ void start_address_space(const start_info* info) {
               .is_initial = (info->flags & SIF_INITDOMAIN) != 0};
     find_free_memory();
     build_map();
-    // What Xen handed over is mapped only in the root that we will leave.
+    // Xen mapped the data that it handed over only in the root that the VMM is about to leave.
     domain.machine_frames =
         reinterpret_cast<const std::uint64_t*>(page_pointer(page_at_boot(info->mfn_list)));
     domain.info = reinterpret_cast<const start_info*>(page_pointer(page_at_boot(address_of(info))) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entry.S calls, and what Xen is told of it.
+// The functions that entry.S calls, and the registration of entry.S with Xen.
 #include "frontends/x86/processor/entries.hpp"
 
 #include "backends/common/ring3/quick_system_calls.hpp"
@@ -26,7 +26,7 @@ namespace previrt::xen {
 
 extern "C" {
 extern std::uint64_t trap_error_code;
-extern std::uint64_t trap_cs; // the event mask as it was stands in bits 32-39
+extern std::uint64_t trap_cs; // Xen puts the previous event mask into bits 32-39
 extern std::uint64_t trap_ss;
 extern std::uint64_t exit_user_flags;
 extern std::uint32_t trap_vector;
@@ -175,7 +175,7 @@ void start_entries() {
         if (exception_entries[vector] == 0) {
             continue;
         }
-        // int3 and into are for user mode as well; the guest's gate is asked by the front-end.
+        // int3 and into are for user mode too; the front-end checks the guest's gate.
         const bool from_user = vector == breakpoint || vector == overflow;
         traps[count++] = {.vector = vector,
                           .flags = static_cast<std::uint8_t>(masks_events | (from_user ? 3U : 0U)),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways into the VMM and out of it. One virtual processor: its state has a fixed address.
+// The entries into the VMM and the exits. There is one virtual processor: its state has a fixed address.
 //
-// Xen delivers events only while the cell `upcall_mask` is 0. It is the guest's interrupt flag, inverted, while
-// the guest runs, and 1 while the VMM does, so that nothing here is interrupted: until an entry has set it, it
-// uses the guest's registers and stack alone.
+// Xen delivers events only while the cell `upcall_mask` is 0. While the guest runs, it is the guest's
+// interrupt flag, inverted; while the VMM runs, it is 1, so that nothing interrupts the VMM. Until an entry
+// has set it, the entry uses the guest's registers and stack alone.
 //
-// Linux first runs at physical addresses, and then reaches the entries at an alias. Code up to the first absolute
-// jump works at any address.
+// Linux first runs at physical addresses, and then reaches the entries at an alias. Code up to the first
+// absolute jump works at any address.
 #include "backends/common/ring3/registers.h"
 
 #define PENDING shared_info
@@ -14,7 +14,7 @@
 
 #include "backends/common/ring3/mode_changes.h"
 
-	// Calls by the address that was linked, and leaves from there.
+	// Calls the handler at its linked address, and leaves from there.
 	.macro enter handler
 	pushq $leave
 	movq $\handler, %rax
@@ -25,7 +25,7 @@
 
 // ---- rewritten sites
 
-// By call: the return address tells which site it is. No stack pointer that cannot be pushed to comes here.
+// By call: the return address identifies the site. A site whose RSP may be no stack does not come here.
 	.globl general_site_call
 general_site_call:
 	pushq %rax
@@ -41,7 +41,7 @@ general_site_call:
 	save_flags_on_own_stack
 	enter site_call_entered
 
-// By jump, through a trampoline that has put RAX away and loaded its number. RSP may be anything.
+// By jump, through a trampoline that has saved RAX and loaded its own number. RSP may be anything.
 	.globl site_jump, site_jump_masked, system_return_jump
 site_jump:
 	movl %eax, jump_number
@@ -49,7 +49,7 @@ site_jump:
 	movb $1, INTERRUPTS_DISABLED
 	jmp site_jump_masked
 
-// That of sysretq.
+// The jump of sysretq.
 system_return_jump:
 	movl %eax, jump_number
 	movb INTERRUPTS_DISABLED, %al
@@ -90,7 +90,8 @@ site_jump_masked:
 #include "backends/common/ring3/site_calls.h"
 #include "backends/common/ring3/state_instructions.h"
 
-// ---- from Xen: rcx r11 [error code] rip cs rflags rsp ss, on the guest kernel's stack or, from user mode, on ours
+// ---- from Xen: rcx r11 [error code] rip cs rflags rsp ss, on the guest kernel's stack or, from user mode,
+// on the VMM's
 
 	.macro exception vector, has_error_code=0
 	.balign 16
@@ -149,9 +150,9 @@ event_callback:
 
 #define MASK_IN_FRAME 28 // behind CS
 #define RIP_IN_FRAME 16
-#define RSP_IN_FRAME 24 // once RCX and R11 are off it
+#define RSP_IN_FRAME 24 // once RCX and R11 are popped
 
-	// As record_event, by registers that are still in the frame.
+	// As record_event, with the registers that are still in the frame.
 	.macro record_system_call
 	movl event_ring + EVENT_RING_NEXT, %ecx
 	incl event_ring + EVENT_RING_NEXT
@@ -183,7 +184,7 @@ event_callback:
 	system_call general_system_call, system_call_entered
 	system_call system_call_32_callback, system_call_32_entered
 
-// Quick, and else the general way. RCX and R11 are already what the guest is to find there, but for RF.
+// A quick system call, or else the general path. RCX and R11 already have the guest's values, except RF.
 	.globl system_call_callback
 system_call_callback:
 	cmpb $0, quick_system_calls

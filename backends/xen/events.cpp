@@ -29,13 +29,13 @@ std::uint32_t bind_interrupt(std::uint32_t number) {
 
 constexpr unsigned bits = 64; // of a word of the masks
 
-// Whether it was set.
+// Returns whether it was set.
 bool clear_bit(std::uint64_t& word, std::uint32_t port) {
     const std::uint64_t bit = std::uint64_t{1} << (port % bits);
     return (__atomic_fetch_and(&word, ~bit, __ATOMIC_SEQ_CST) & bit) != 0;
 }
 
-// Of the vcpu_info: Xen writes it at any time.
+// In the vcpu_info: Xen writes it at any time.
 vcpu_time_info read_time_info() {
     const volatile vcpu_time_info& live = shared_info.vcpu_info[0].time;
     vcpu_time_info info{};
@@ -123,7 +123,7 @@ std::uint64_t now() {
     const vcpu_time_info info = read_time_info();
     const std::uint64_t time =
         info.system_time + scaled(processor::read_time_stamp() - info.tsc_timestamp, info);
-    // Devices must not see it go back where Xen adjusts its scale.
+    // Devices must not see time go back when Xen adjusts its scale.
     static std::uint64_t latest;
     latest = time > latest ? time : latest;
     return latest;
@@ -178,7 +178,7 @@ void set_timer(std::optional<std::uint64_t> when) {
     start_timer(*when);
 }
 
-// With events masked: whatever becomes pending ends the wait.
+// Events are masked: any event that becomes pending ends the wait.
 void idle() {
     sched_poll poll{};
     poll.ports.p = ports;
@@ -201,7 +201,7 @@ bool take_events() {
             __atomic_exchange_n(&xen::shared_info.evtchn_pending[word], 0, __ATOMIC_SEQ_CST);
         timer_came = timer_came || (timer / bits == word && (came >> (timer % bits) & 1U) != 0);
     }
-    // Xen's clock can be ahead of what it told us last: then the timer has come too early.
+    // Xen's clock may be ahead of the time that it last told the VMM: then the timer has expired too early.
     if (timer_came && timer_when && *timer_when > now()) {
         start_timer(*timer_when);
     }

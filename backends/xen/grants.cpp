@@ -22,7 +22,7 @@ grant_ref_t next_grant = GNTTAB_NR_RESERVED_ENTRIES;
 
 } // namespace
 
-// One frame of the table, which is Xen's and this domain's to map.
+// One frame of the table, which Xen owns and this domain maps.
 void start_grants(domid_t to) {
     other_domain = to;
     xen_pfn_t frame = 0;

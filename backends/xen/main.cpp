@@ -63,7 +63,7 @@ void xen_start(const start_info* info) {
 
 namespace previrt::backend {
 
-// dom0 shall not be the one to switch a machine off that other domains use; QEMU ends at a reset.
+// dom0 must not switch off a machine that other domains use; QEMU ends at a reset.
 void power_off() {
     xen::shut_down(xen::domain.is_initial ? SHUTDOWN_reboot : SHUTDOWN_poweroff);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A network device of another domain, at the two rings of xen/io/netif.h.
+// A network device of another domain, by the two rings of xen/io/netif.h.
 #include "inplace-vmm/backend/packets.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/event_ports.hpp"
@@ -30,7 +30,7 @@ Page& take_ring(std::uint8_t*& memory, grant_ref_t& grant) {
     return *page;
 }
 
-// Not of the image: only a domain with a network needs it, and it is as large as all of that.
+// Not in the image: only a domain with a network needs it, and it is as large as the rest of the image.
 VifEnds make_rings() {
     VifEnds ends{};
     std::uint8_t* memory = take_memory((page_size * (2 + TransmitRing::pages + ReceiveRing::pages)) +
@@ -45,7 +45,8 @@ VifEnds make_rings() {
     return ends;
 }
 
-// As a card's link is up before the machine starts. A back-end that takes longer comes later.
+// So that the link is up before the machine starts, as a card's is. A back-end that takes longer connects
+// later.
 void wait_for_link() {
     const std::uint64_t begin = backend::now();
     constexpr std::uint64_t longest = 5'000'000'000;
@@ -89,7 +90,7 @@ bool network_is_up() {
     const bool is_connected = vif.is_connected();
     transmit.send_pieces(vif.takes_pieces());
     if (vif.is_closed()) {
-        transmit.give_up(); // nobody gives its rooms back
+        transmit.give_up(); // no response will free its rooms
     }
     return is_connected && !transmit.is_broken() && !receive.is_broken();
 }
@@ -118,7 +119,7 @@ void release_packet() {
 
 void notify_packets() {
     counters.packets_lost = packets_unsent + transmit.refused() + receive.refused();
-    // Both, as each publishes what is new.
+    // Call both, because each publishes new requests.
     const bool transmitter_waits = transmit.push();
     const bool receiver_waits = receive.push();
     if (transmitter_waits || receiver_waits) {

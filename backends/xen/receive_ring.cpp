@@ -7,7 +7,7 @@ namespace previrt::xen {
 
 namespace {
 
-// What the first response for a packet says of all of it.
+// The part of a packet's first response that describes the whole packet.
 backend::ReceivedPacket describe(const netif_rx_response& response) {
     return {.bytes = {},
             .segment_bytes = 0,
@@ -31,7 +31,7 @@ void ReceiveRing::post(std::uint16_t page) {
     ring_.put({.id = page, .pad = 0, .gref = first_grant_ + page});
 }
 
-// Of a page, what a response says that it is. Empty: nothing that can be.
+// The part of a page that a response names. Empty: the response is invalid.
 std::span<std::uint8_t> ReceiveRing::part_of(const netif_rx_response& response) const {
     const bool is_right = response.status > 0 && response.offset < page_size &&
                           static_cast<std::uint16_t>(response.status) <= page_size - response.offset;
@@ -70,7 +70,7 @@ void ReceiveRing::accept_piece(const netif_rx_response& response) {
     end_pieces();
 }
 
-// It is in a response's place, and the page of the request that was there has not been used.
+// It takes a response's place; the page of that slot's request has not been used.
 void ReceiveRing::accept_extra(const netif_rx_response& slot) {
     netif_extra_info extra{};
     std::memcpy(&extra, &slot, sizeof(extra));
@@ -103,7 +103,7 @@ std::optional<backend::ReceivedPacket> ReceiveRing::next() {
         if (!response) {
             return {};
         }
-        // All pages are the other domain's as long as there is no first.
+        // While no packet is held, the other domain has all pages.
         if (extra_follows_) {
             accept_extra(*response);
         } else if (response->id >= pages) {

@@ -33,7 +33,7 @@ DescriptorPages take_pages(unsigned count) {
     return {.entries = entries, .count = count, .written = 0};
 }
 
-// The VMM uses them where there are some, and so has them on for good.
+// The VMM uses them if the processor has them, and so leaves them enabled.
 bool has_base_instructions;
 
 enum Msr : std::uint32_t { fs_base = 0xc0000100, gs_base = 0xc0000101, kernel_gs_base = 0xc0000102 };
@@ -87,7 +87,7 @@ void load_local_table(std::uint64_t /*base*/, unsigned entries) {
     must_succeed(__HYPERVISOR_mmuext_op, "mmuext_op", address_of(&operation), 1, 0, DOMID_SELF);
 }
 
-// Selectors that the descriptor tables do not hold never come here: the front-end has looked.
+// The front-end has checked the selector: the descriptor tables have it.
 void load_segment(unsigned segment, std::uint16_t selector) {
     write_segment(segment, selector);
 }
@@ -114,7 +114,7 @@ void write_fs_base(std::uint64_t base) {
 std::uint64_t read_gs_base(bool user) {
     if (user) {
         return processor::read_msr(
-            kernel_gs_base); // Xen emulates it: in a PV guest's kernel it is the user's
+            kernel_gs_base); // Xen emulates it: in a PV guest's kernel it is user mode's base
     }
     if (!has_base_instructions) {
         return processor::read_msr(gs_base);
@@ -165,7 +165,7 @@ std::uint64_t read_xcr0() {
 
 CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     CpuidLeaf answer{};
-    // ud2a and "xen" before it: Xen answers, with what a PV guest may use.
+    // ud2a and "xen" in front: Xen answers with the features that a PV guest may use.
     asm volatile(".byte 0x0f, 0x0b, 0x78, 0x65, 0x6e; cpuid"
                  : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
                  : "a"(leaf), "c"(subleaf));

@@ -46,7 +46,7 @@ void flush_updates() {
         flush_is_queued = false;
         invalidations[0] = {};
         invalidations[0].cmd = MMUEXT_TLB_FLUSH_LOCAL;
-        count = 1; // in place of the single ones
+        count = 1; // replaces the single ones
     }
     extended_operations(invalidations, count);
 }

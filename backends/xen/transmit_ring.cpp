@@ -8,7 +8,7 @@ namespace previrt::xen {
 
 namespace {
 
-// Who joins segments writes behind them what may be the next.
+// The joiner needs room for one candidate segment past the end.
 constexpr std::uint32_t most_room_pages = (TransmitRing::longest_packet / page_size) + 4;
 constexpr std::uint16_t none = TransmitRing::pages;
 
@@ -16,7 +16,7 @@ std::uint32_t pages_of(std::uint32_t bytes) {
     return static_cast<std::uint32_t>((bytes / page_size) + (bytes % page_size != 0 ? 1 : 0));
 }
 
-// As the slot of a request has it.
+// In the form of a request's slot.
 netif_tx_request segment_information(const ethernet::Unfinished& left) {
     netif_extra_info extra{};
     extra.type = XEN_NETIF_EXTRA_TYPE_GSO;
@@ -44,7 +44,7 @@ void TransmitRing::free(std::uint16_t first) {
 
 void TransmitRing::collect() {
     while (const std::optional<netif_tx_response> response = ring_.take()) {
-        if (response->status == NETIF_RSP_NULL) { // behind one for a packet with extra information
+        if (response->status == NETIF_RSP_NULL) { // the slot after one with extra information
             continue;
         }
         if (response->id >= pages || !is_sent_[response->id]) {
@@ -78,7 +78,7 @@ std::uint32_t TransmitRing::most_pages() const {
     return requests == 0 ? 0 : std::min(requests - 1, most_room_pages);
 }
 
-// Packets are answered one after the other, mostly. One that is not does not stop the others for long.
+// Most packets are answered in order. A packet without an answer does not stop the others for long.
 void TransmitRing::go_on(std::uint32_t count) {
     if (std::uint32_t{pages} - next_ < count) {
         next_ = 0;
@@ -90,7 +90,7 @@ void TransmitRing::go_on(std::uint32_t count) {
     }
 }
 
-// Each page is looked at once, on its way to be used.
+// Each page is checked once before it is used.
 bool TransmitRing::fits(std::uint32_t count) {
     while (run_ < most_room_pages && next_ + run_ < pages && !is_used_[next_ + run_]) {
         ++run_;
@@ -127,7 +127,7 @@ bool TransmitRing::send(std::uint32_t bytes, const ethernet::Unfinished& left) {
     const unsigned checksum = left.checksum_start != 0 ? NETTXF_csum_blank | NETTXF_data_validated : 0U;
     const unsigned extra = left.segment_bytes != 0 ? NETTXF_extra_info : 0U;
     unsigned flags = checksum | extra;
-    std::uint32_t size = bytes; // the first piece says that of all
+    std::uint32_t size = bytes; // the first slot gives the size of the whole packet
     for (std::uint32_t rest = bytes; rest != 0; ++next_) {
         const std::uint32_t piece = std::min<std::uint32_t>(rest, page_size);
         rest -= piece;

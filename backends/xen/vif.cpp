@@ -88,7 +88,7 @@ bool Vif::find(Xenstore& store) {
     const auto text = read("mac", room);
     const auto address = parse_address(text.value_or(""));
     const auto place = read("backend", room);
-    constexpr std::size_t longest_place = longest_name - 32; // so that a name has room behind it
+    constexpr std::size_t longest_place = longest_name - 32; // leaves room for a name behind it
     if (!backend || !address || !place || !place->starts_with('/') || place->size() > longest_place) {
         return false;
     }
@@ -104,8 +104,8 @@ void Vif::offer(const VifEnds& ends) {
     is_closed_ = !store_->watch(of_backend(state).view());
 }
 
-// What comes may be longer than a page, without a checksum, or left for us to cut, but not in IPv6: nobody
-// here computes checksums of that.
+// Packets to this domain may be longer than a page, lack checksums, or need cutting, but not in IPv6: the VMM
+// computes no checksums of IPv6.
 bool Vif::tell(const VifEnds& ends) {
     return write("tx-ring-ref", ends.transmit_ring) && write("rx-ring-ref", ends.receive_ring) &&
            write("event-channel", ends.port) && write("request-rx-copy", 1) &&

@@ -36,7 +36,7 @@ bool Xenstore::wait() {
     return !is_broken_;
 }
 
-// The counters: ours are kept here, the store's are believed as far as the ring's size.
+// The VMM keeps its own counter, and believes the store's only within the ring's size.
 std::uint32_t Xenstore::room_to_send() {
     const std::uint32_t used = produced_ - __atomic_load_n(&ring_->req_cons, __ATOMIC_ACQUIRE);
     is_broken_ = is_broken_ || used > ring_bytes;
@@ -111,7 +111,7 @@ bool Xenstore::receive_header(xsd_sockmsg& header) {
     return !is_broken_;
 }
 
-// Which watch it was of does not matter.
+// It does not matter which watch it belongs to.
 bool Xenstore::receive_event(const xsd_sockmsg& header) {
     event_came_ = true;
     return skip(header.len);

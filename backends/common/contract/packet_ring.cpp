@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Built for the VMM and for the monitor.
+// Built for both the VMM and the monitor.
 #include "backends/common/contract/packet_ring.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t room = sizeof(PacketRing::bytes);
 constexpr std::uint32_t header_bytes = sizeof(PacketHeader);
 constexpr std::uint32_t skip =
-    ~std::uint32_t{0}; // the rest up to the end of the ring; the next is at its start
+    ~std::uint32_t{0}; // skip the rest of the ring; the next packet is at its start
 
 std::uint32_t size_in_ring(std::uint32_t bytes) {
     return header_bytes + ((bytes + header_bytes - 1) & ~(header_bytes - 1));
@@ -22,7 +22,7 @@ std::uint32_t up_to_end(std::uint32_t counter) {
     return room - (counter % room);
 }
 
-// Of a header, which alone is there of a `skip`.
+// Of a header; a `skip` has nothing else.
 std::uint32_t* length_at(PacketRing& ring, std::uint32_t counter) {
     return reinterpret_cast<std::uint32_t*>(&ring.bytes[counter % room]);
 }
@@ -30,12 +30,12 @@ std::uint32_t* length_at(PacketRing& ring, std::uint32_t counter) {
 PacketState read_state(const PacketRing& ring, std::uint32_t counter) {
     PacketHeader header;
     std::memcpy(&header, &ring.bytes[counter % room], sizeof(header));
-    asm volatile("" : : : "memory"); // it is not to be read again
+    asm volatile("" : : : "memory"); // it must not be read again
     return {.left = header.left, .is_verified = header.is_verified != 0};
 }
 
 bool take_call(std::uint32_t& flag) {
-    // Between the counter that was written and the flag: who waits does both the other way round.
+    // Between the counter's store and the flag's load: the waiting side does these in reverse order.
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&flag, __ATOMIC_RELAXED) == 0) {
         return false;

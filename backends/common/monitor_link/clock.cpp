@@ -9,7 +9,7 @@ namespace previrt::monitored {
 
 namespace {
 
-std::uint64_t nanoseconds_per_tick; // in 2^-32: more than 32 bits below 1 GHz
+std::uint64_t nanoseconds_per_tick; // in units of 2^-32: more than 32 bits below 1 GHz
 std::uint64_t epoch_time_stamp;
 std::uint64_t epoch_nanoseconds;
 std::uint64_t time_stamp_khz;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two rings of bytes, the monitor at their other ends.
+// Two rings of bytes, with the monitor at their other ends.
 #include "inplace-vmm/backend/console.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
 
@@ -18,10 +18,10 @@ void write_console(std::string_view text) {
         ring.bytes[produced % sizeof(ring.bytes)] = character;
         __atomic_store_n(&ring.produced, ++produced, __ATOMIC_RELEASE);
     }
-    // Between what is written here and what is read: the reader does both the other way round.
+    // Between the counter's store and the flag's load: the reader does these in reverse order.
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring.reader_waits, __ATOMIC_RELAXED) != 0) {
-        __atomic_store_n(&ring.reader_waits, 0, __ATOMIC_RELAXED); // one call is enough
+        __atomic_store_n(&ring.reader_waits, 0, __ATOMIC_RELAXED); // one doorbell is enough
         ring_for_reader();
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two rings of packets, the monitor at their other ends.
+// Two rings of packets, with the monitor at their other ends.
 #include "inplace-vmm/backend/packets.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -74,7 +74,7 @@ void release_packet() {
 }
 
 void notify_packets() {
-    // Both, as each clears its flag.
+    // Call both, because each clears its flag.
     const bool reader_waits = has_sent && writer().must_call();
     const bool writer_waits = has_released && reader().must_call();
     has_sent = false;

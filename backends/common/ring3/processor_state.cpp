@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a level 3 sees of the processor, and cannot change.
+// Processor state that level 3 can read but not change.
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/processor.hpp"
 
@@ -11,7 +11,7 @@ std::uint64_t debug_registers[8];
 
 } // namespace
 
-// They hold what was written and never compare: what comes as a debug exception is a single step.
+// They hold the written values and never compare: every debug exception is a single step.
 void write_debug_register(unsigned number, std::uint64_t value) {
     debug_registers[number & 7U] = value;
 }
@@ -25,8 +25,8 @@ bool compares_debug_registers() {
     return false;
 }
 
-// The host has enabled what its processor has. A KVM that interprets keeps the guest's value, and executes
-// level 3 with the host's all the same.
+// The host has enabled all components of its processor. A KVM that interprets keeps the guest's value, but
+// executes level 3 with the host's.
 void write_xcr0(std::uint64_t /*value*/) {}
 
 std::uint64_t read_xcr0() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FS and GS, by the instructions for their bases that level 3 has.
+// FS and GS bases, by the instructions that level 3 has for them.
 #include "backends/common/ring3/segment_bases.hpp"
 
 #include "frontends/x86/processor/segment_registers.hpp"

@@ -15,7 +15,7 @@ namespace previrt {
 extern "C" {
 extern std::uint64_t jump_rax;
 extern std::uint32_t jump_number;
-extern const std::uint64_t sti_region[2]; // behind the store that enables, up to and with its ret
+extern const std::uint64_t sti_region[2]; // from behind the store that enables, up to and with its ret
 void site_jump();
 void site_jump_masked();
 void system_return_jump();
@@ -39,7 +39,7 @@ std::uint64_t pop_word() {
     return word;
 }
 
-// What is left of it: popq %rcx and ret, and the shadow of the instruction that it stands for.
+// Completes the rest: popq %rcx and ret, and the shadow of the sti.
 void complete_sti() {
     constexpr std::uint64_t ret_bytes = 1;
     if (vcpu.registers.rip + ret_bytes != sti_region[1]) {
@@ -81,7 +81,7 @@ void finish_step() {
 
 namespace {
 
-// With the call taken back.
+// Undoes the call too.
 std::uint64_t take_leading_site() {
     const std::uint64_t jumping = site_of_trampoline(vcpu.registers.rip);
     if (jumping != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What becomes of each kind of site where the guest's kernel runs without privilege, the VMM beside it.
+// The treatment of each kind of site if the guest's kernel runs without privilege, beside the VMM.
 #include "inplace-vmm/backend/sites.hpp"
 #include "backends/common/ring3/layout_constants.hpp"
 #include "frontends/x86/processor/extended_state.hpp"
@@ -25,7 +25,8 @@ Treatment backend::treat_site(const KnownSite& site) {
     case SiteKind::mov_from_control:
     case SiteKind::mov_from_segment:
         return {.way = Way::in_line};
-    // Each raises #GP, which tells it from other faults; a return to behind it must find what follows.
+    // Each raises #GP with an error code of its own. A return to behind the site must find the next
+    // instruction.
     case SiteKind::int_n:
         return {};
     case SiteKind::layout_constant:
@@ -42,7 +43,7 @@ Treatment backend::treat_site(const KnownSite& site) {
             return call;
         }
         return {.way = Way::call, .target = site.kind() == SiteKind::pushf ? pushf_pointer : popf_pointer};
-    // No stack pointer that could be pushed to.
+    // RSP may be no stack that can be pushed to.
     case SiteKind::iret:
     case SiteKind::swapgs:
         return jump;
@@ -51,7 +52,7 @@ Treatment backend::treat_site(const KnownSite& site) {
             return jump;
         }
         return {.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&system_return_jump)};
-    // As user mode sees them; CPUID says the same.
+    // The same as in user mode; CPUID says so too.
     case SiteKind::rdtsc:
     case SiteKind::rdtscp:
     case SiteKind::rdpid:

@@ -30,7 +30,7 @@ constexpr std::uint32_t save_rax_at = 0x25048948; // movq %rax, abs32
 constexpr unsigned save_rax_bytes = 8;
 constexpr unsigned restore_rcx_bytes = 8;
 
-// RAX aside, the trampoline's number into it, and to the entry.
+// Saves RAX, loads the trampoline's number into it, and jumps to the entry.
 void put_jump_to_vmm(std::uint8_t* to, std::uint64_t runs_at, std::size_t number, std::uint64_t target) {
     constexpr unsigned load_bytes = 5;
     to = put(put(to, save_rax_at, 4), reinterpret_cast<std::uint64_t>(&jump_rax), 4);
@@ -44,7 +44,7 @@ constexpr std::uint32_t restore_rcx_at = 0x250c8b48;   // movq abs32, %rcx
 constexpr std::uint32_t load_byte_to_ecx = 0x250cb60f; // movzbl abs32, %ecx
 constexpr std::uint8_t jump_if_rcx_is_zero = 0xe3;
 
-// Is the next swapgs reached through sites alone? `swapgs; rdgsbase; swapgs` reaches for the inactive base.
+// Whether only sites lead to the next swapgs: `swapgs; rdgsbase; swapgs` accesses the inactive base.
 bool is_taken_back_at_once(const KnownSite& site) {
     for (const KnownSite* next = find_site(site.end()); next != nullptr; next = find_site(next->end())) {
         if (next->kind() == SiteKind::swapgs) {
@@ -54,7 +54,7 @@ bool is_taken_back_at_once(const KnownSite& site) {
     return false;
 }
 
-// Does user mode follow, before the kernel could use GS? Its entries and exits look so in every kernel:
+// Whether user mode follows before the kernel could use GS. The entries and exits of every kernel look so:
 // swapgs, perhaps a jump, iret or sysret.
 bool leads_to_user_mode(const KnownSite& site) {
     constexpr std::uint64_t nearby = 160;
@@ -85,13 +85,13 @@ bool only_notes(const KnownSite& site) {
     return leads_to_user_mode(site) || is_taken_back_at_once(site);
 }
 
-// On the way out only the note of it changes: the back-end exchanges the bases with the mode. On the way in
-// it is taken back. Where neither is so, the VMM exchanges them. No flag may change, and jrcxz reads none.
+// On the exit to user mode only the note changes: the back-end exchanges the bases with the mode. On entry
+// the note is undone. In other cases the VMM exchanges the bases. No flag may change, and jrcxz reads none.
 //
-// Leads to user mode:      0 notb      7 jmp back
-// Otherwise:               0 save rcx  8 load the note  16 jrcxz 38
-//                         18 notb     25 restore rcx    33 jmp back
-//                         38 restore rcx                46 as every trampoline
+//     Leads to user mode:      0 notb      7 jmp back
+//     Otherwise:               0 save rcx  8 load the note  16 jrcxz 38
+//                             18 notb     25 restore rcx    33 jmp back
+//                             38 restore rcx                46 as every trampoline
 constexpr std::uint64_t swapgs_is_noted = 25;
 constexpr std::uint64_t swapgs_general = 46;
 

@@ -29,7 +29,7 @@ std::span<const std::uint8_t> comparison_at(std::span<const std::uint8_t> page, 
     return behind.first(is_long ? long_form : 0);
 }
 
-// By the one SIB byte for it that faults as an opcode.
+// Uses the only SIB byte for this that faults as an opcode.
 void write_user_call_jump(std::uint8_t* to, const std::uint64_t* slot) {
     put(put(to, 0xe524ff, 3), reinterpret_cast<std::uint64_t>(slot), 4);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The shadow tables are KVM's own input: it follows stores to them as a TLB does, at the next invalidation.
+// KVM reads the shadow tables themselves: it follows stores to them as a TLB does, at the next invalidation.
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/stale_entries.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
@@ -12,7 +12,7 @@ namespace previrt::backend {
 using namespace kvm;
 
 extern "C" {
-extern std::uint64_t kernel_root; // the roots in force, guest-physical
+extern std::uint64_t kernel_root; // the current roots, guest-physical
 extern std::uint64_t user_root;
 extern std::uint8_t shared_start[];
 extern std::uint8_t shared_end[];
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t table_flags = 0x67; // present, writable, user, accessed, dirty
 constexpr std::uint64_t level_0_flags = 0x63;
 
-// With --isolate: levels 1, 2 and 3 of what user mode's roots hold of the VMM.
+// With --isolate: levels 1, 2 and 3 of the VMM's part in user mode's roots.
 std::uint64_t* user_tables;
 bool invalidation_is_queued;
 bool has_retired_tables; // since the last invalidation
@@ -149,7 +149,7 @@ std::uint64_t vmm_memory_in_slot(unsigned root_index) {
     return root_index == map_root_index ? sign | (std::uint64_t{map_root_index} << 39U) : 0;
 }
 
-// KVM runs nothing of it without interpreting.
+// KVM runs code there without interpreting it.
 bool slot_is_reserved(unsigned root_index) {
     constexpr unsigned interpreted = 256;
     return root_index == interpreted;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the monitor gave this guest, and how its memory is divided.
+// The guest's hand-over from the monitor, and the division of its memory.
 #include "backends/kvm/deprivileged/domain.hpp"
 
 #include "backends/common/contract/table_pool.hpp"

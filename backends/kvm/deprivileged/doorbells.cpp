@@ -10,7 +10,7 @@ using namespace kvm;
 namespace {
 
 void ring(std::uint64_t which) {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); // the monitor reads behind it what was written before
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // after this the monitor reads what was written before
     *reinterpret_cast<volatile std::uint32_t*>(doorbell_address + which) = 1;
 }
 

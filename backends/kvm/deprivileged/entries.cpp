@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entry.S calls, and the tables by which the processor finds it.
+// The functions that entry.S calls, and the tables by which the processor finds entry.S.
 #include "frontends/x86/processor/entries.hpp"
 
 #include "backends/common/ring3/quick_system_calls.hpp"
@@ -80,7 +80,7 @@ extern std::uint64_t local_table[];
 
 [[gnu::section(".shared.tables")]] std::uint64_t interrupt_table[512];
 
-// The 64-bit TSS holds nothing but stacks.
+// The 64-bit TSS holds only stacks.
 struct [[gnu::packed]] Task {
     std::uint32_t reserved;
     std::uint64_t level_stacks[3];
@@ -112,7 +112,7 @@ static_assert(sizeof(Task) == 104);
 
 namespace {
 
-// User mode changes neither IF nor what swapgs does; where it executes rewritten text of the kernel's, the
+// User mode changes neither IF nor the effect of swapgs. But if it executes rewritten text of the kernel, the
 // cells of both may have changed.
 void enter() {
     leave_state_instruction();
@@ -126,8 +126,8 @@ void enter() {
     vcpu.events_held = false;
 }
 
-// With --isolate `syscall` leads to a page of ours that user mode executes. What comes before its one
-// instruction has come before the system call.
+// With --isolate `syscall` leads to a page of the VMM's that user mode executes. An event before the page's
+// one instruction came before the system call.
 void leave_user_gate() {
     constexpr std::uint64_t system_call_bytes = 2;
     if (vcpu.registers.rip == reinterpret_cast<std::uint64_t>(&isolated_system_call_entry)) {
@@ -136,8 +136,8 @@ void leave_user_gate() {
     }
 }
 
-// A KVM that does not treat `syscall` of 32-bit code as Intel's processors do may enter level 0 with it, at
-// an address of the program's.
+// A KVM that does not treat `syscall` of 32-bit code as Intel's processors do may enter level 0 at an address
+// of the program's choice.
 void check_level(std::uint16_t code) {
     constexpr unsigned level = 3;
     if ((code & level) != level) {
@@ -145,7 +145,7 @@ void check_level(std::uint16_t code) {
     }
 }
 
-// Of 64-bit code the frame may show any of the selectors that run it.
+// The frame of 64-bit code may have any of the selectors that run it.
 void enter_from_frame() {
     enter();
     if (vcpu.cpl == 3) {
@@ -172,8 +172,8 @@ bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uin
            address < reinterpret_cast<std::uint64_t>(end);
 }
 
-// Other selectors than there are now, a step, and an address that a jump would fault at. What popf does not
-// load is RF, which matters to breakpoints alone: with one, there is a step.
+// For other selectors, a single step, or an address at which a jump would fault. popf does not load RF, which
+// only matters to breakpoints: with one, the guest single-steps.
 bool needs_iret() {
     return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
            (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
@@ -220,20 +220,21 @@ bool is_our_own(std::uint64_t address) {
                                       is_between(address, shared_start, shared_end));
 }
 
-// By a rewritten site that user mode may execute: with --isolate it may not execute what that leads to.
+// User mode came here by a rewritten site of the kernel's text: with --isolate it may not execute the site's
+// target.
 bool is_at_site_code_of_kernel(std::uint8_t vector) {
     const std::uint64_t here = vcpu.registers.rip;
     return vcpu.cpl == 3 && (vector == debug_exception || (vector == page_fault && fault_address == here)) &&
            is_site_code(here);
 }
 
-// Of a site that is a jump now.
+// A site that has become a jump.
 bool is_behind_user_call() {
     return runs_long_user_code() && address_executed(vcpu.registers.rip) != vcpu.registers.rip;
 }
 
-// `int n` is an invalid opcode to KVM's software processor, whatever the gate says. This makes of it what a
-// processor says.
+// KVM's interpreter takes `int n` for an invalid opcode, whatever the gate says. This restores the
+// processor's exception.
 void restore_software_interrupt(std::uint8_t& vector) {
     constexpr std::uint8_t int_n = 0xcd;
     constexpr std::uint64_t in_idt = 2;
@@ -245,12 +246,12 @@ void restore_software_interrupt(std::uint8_t& vector) {
     }
     trap_error_code = (std::uint64_t{code[1]} * 8) | in_idt;
     vector = general_protection;
-    vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // of a fault, not of an interrupt
+    vcpu.registers.rflags &= ~std::uint64_t{flag_resume}; // set by a fault, not by an interrupt
 }
 
-// KVM has been told that the processor is Intel's (kvm_processor.cpp), to whom `syscall` of 32-bit code is an
-// invalid opcode: as another's it would enter level 0 at an address cut to 32 bits, where a program may have
-// code. The guest's processor is what CPUID says, and AMD's take it.
+// The monitor presents an Intel processor to KVM (monitor/kvm/processor.cpp), on which `syscall` of 32-bit
+// code is an invalid opcode. On another, KVM would enter level 0 at an address cut to 32 bits, where a
+// program may have code. The guest's processor is the one of its CPUID, and AMD's execute the instruction.
 bool take_system_call_32(std::uint8_t vector) {
     constexpr std::uint32_t amd = 0x68747541; // EBX of "AuthenticAMD"
     constexpr std::uint8_t system_call[] = {0x0f, 0x05};
@@ -345,11 +346,11 @@ namespace {
 
 enum InterruptStack : std::uint8_t { trap_stack = 1, page_fault_stack, event_stack, breakpoint_stack };
 
-// Trap gates to level 3: no other kind leaves the processor's interrupts on, and nothing here could enable
-// them again. Interrupt gates to level 0.
+// Trap gates to level 3: all other gates turn the processor's interrupts off, and nothing at level 3 could
+// enable them again. Interrupt gates to level 0.
 void set_gate(std::size_t vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
     constexpr std::uint64_t trap_gate = 0xef;      // present, open to level 3
-    constexpr std::uint64_t interrupt_gate = 0xee; // likewise
+    constexpr std::uint64_t interrupt_gate = 0xee; // present, open to level 3
     const std::uint64_t type = selector == selector_level_0 ? interrupt_gate : trap_gate;
     interrupt_table[vector * 2] = (entry & 0xffffU) | (std::uint64_t{selector} << 16U) |
                                   (std::uint64_t{stack} << 32U) | (type << 40U) |

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways into the VMM and out of it. One virtual processor: its state has a fixed address.
+// The entries into the VMM and the exits. There is one virtual processor: its state has a fixed address.
 //
-// All of this runs at level 3, where nothing can turn the processor's interrupts off: events come at any time.
-// In .text they are noted (`pending`) and nothing else, for there the VMM is at work. .guest_text acts for the
-// guest, and an event there has come to the guest.
+// All of this runs at level 3, which cannot turn the processor's interrupts off: events come at any time. In
+// .text the VMM is at work, and an event is only noted (`pending`). The code in .guest_text acts for the
+// guest, and an event there came to the guest.
 //
-// Linux first runs at physical addresses, and then reaches .guest_text at an alias: it works at any address.
+// Linux first runs at physical addresses, and then reaches .guest_text at an alias: the code works at any
+// address.
 //
-// With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the gates
-// then lead to level 0, which changes the root and goes on at level 3.
+// With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the
+// gates then lead to level 0, which changes the root and continues at level 3.
 #include "backends/kvm/deprivileged/user_call_offsets.h"
 #include "backends/common/ring3/registers.h"
 
@@ -30,11 +31,11 @@
 	popq trap_ss
 	.endm
 
-// ---- what acts for the guest
+// ---- code that acts for the guest
 
 	.section .guest_text, "ax"
 
-// By call: the return address tells which site it is. No stack pointer that cannot be pushed to comes here.
+// By call: the return address identifies the site. A site whose RSP may be no stack does not come here.
 	.globl general_site_call
 general_site_call:
 	jmp *general_site
@@ -92,8 +93,8 @@ trapped:
 	call exception_entered
 	jmp leave
 
-// The iretq of `leave` faults: the guest is to go where it cannot. All of its state is still in the Vcpu, but RAX,
-// which was loaded from there.
+// The iretq of `leave` faults, because the guest's target is invalid. All of the guest's state is still in
+// the Vcpu, except RAX, which was loaded from there.
 refused:
 	note_user_root
 	movq $vmm_stack_top, %rsp
@@ -117,11 +118,12 @@ breakpoint_entry:
 	movl $3, trap_vector
 	jmp trapped
 
-// ---- an event, on the third stack of the IST. Until the local APIC is told of its end, there is no second one.
+// ---- an event, on the third stack of the IST. There is no second one before the local APIC is told of the
+// first one's end.
 
 event_entry:
 	movq %rax, event_rax
-	lock orb $1, pending // the monitor writes to it too
+	lock orb $1, pending // the monitor writes it too
 	cmpb $1, in_user_root
 	je 4f
 	movq (%rsp), %rax
@@ -136,7 +138,7 @@ event_entry:
 	clear_flags
 	call event_entered
 	jmp leave
-4:	// Of --isolate: user mode, wherever it has jumped to.
+4:	// With --isolate: user mode, at any address.
 	movb $0, in_user_root
 	movb $0, leaving_to_user_root
 	jmp 5b
@@ -158,7 +160,7 @@ event_entry:
 2:	// The registers were being restored: all of them are still in the Vcpu.
 	jmp leave_again
 
-// ---- system calls: they come without a change of level or stack
+// ---- system calls: they arrive without a change of level or stack
 
 	.globl general_system_call_entry
 general_system_call_entry:
@@ -173,9 +175,9 @@ general_system_call_entry:
 	call system_call_entered
 	jmp leave
 
-// ---- system calls that do not pass KVM: from a stub (user_calls.hpp), as if by `syscall`
+// ---- system calls that do not pass through KVM: from a stub (user_calls.hpp), as if by `syscall`
 
-// RCX is where the guest goes on.
+// RCX is the address at which the guest continues.
 	.globl user_call
 user_call:
 	flags_to_r11
@@ -185,7 +187,7 @@ user_call:
 	call user_call_is_unknown
 	ud2
 
-// Behind a site that leads to a stub, the stub goes on.
+// The guest continues in the stub, which stands for the site.
 	.macro find_return_target
 	movq %rcx, return_target
 	movl user_call_number, %eax
@@ -218,7 +220,7 @@ leave:
 	movq $vmm_stack_top, %rsp
 	movb exit_disabled, %al
 	movb %al, interrupts_disabled
-leave_begin: // an event from here on starts over, with the interrupt flag from there
+leave_begin: // an event from here on starts over, with the guest's interrupt flag
 	testb %al, %al
 	jnz 1f
 	cmpb $0, pending
@@ -261,7 +263,8 @@ leave_again:
 
 // ---- at level 0, interpreted by KVM at more than half a microsecond an instruction
 
-// Function RDI of those below, with RSI. RSP in the frame of the breakpoint names where this returns to.
+// Calls the function RDI of those below, with RSI. RSP in the frame of the breakpoint is the stack of the
+// return.
 	.globl call_level_0
 call_level_0:
 	movq %rdi, %rax
@@ -270,7 +273,7 @@ level_0_breakpoint:
 after_breakpoint:
 	ret
 
-// The most frequent, with RDI.
+// The most frequent one, with RDI.
 	.globl load_root_at_level_0
 load_root_at_level_0:
 	int3
@@ -312,7 +315,7 @@ level_0_leave:
 level_0_leave_iret:
 	iretq
 
-// RSP is the one register that need not be kept: another frame gives it.
+// RSP is the one register that need not be saved: another frame has it.
 page_fault_gate:
 	movq %cr2, %rsp
 	xchgq %rsp, page_fault_place
@@ -352,13 +355,13 @@ isolated_gate_\vector:
 	change_root isolated_frame_\vector
 	.endr
 
-isolated_event_gate: // it is the handler that asks
+isolated_event_gate: // the handler makes the request
 	movq kernel_root, %rsp
 	movq %rsp, %cr3
 	movq $isolated_event_frame, %rsp
 	iretq
 
-	// What the gates of level 0 return by: to level 3, on the frame that the processor pushed.
+	// The exit of level 0's gates: to level 3, on the frame that the processor pushed.
 	.macro level_3_frame name, entry, stack
 	.balign 8
 \name:	.quad \entry, SELECTOR_CODE, 0x202, \stack, SELECTOR_STACK
@@ -381,10 +384,10 @@ kernel_root: .quad 0
 user_root: .quad 0
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 exit_rax: .quad 0
-page_fault_place: .quad page_fault_frame // from its gate to its entry: the address of the fault
+page_fault_place: .quad page_fault_frame // from the gate to the entry: the faulting address
 	.balign 4
 pending: .long 0
-in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until that is noted
+in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until the VMM has noted it
 
 	.balign 16
 	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top
@@ -403,7 +406,7 @@ isolated_system_call:
 	movq breakpoint_stack_top - 16, %rsp
 	jmp system_call_entry
 
-// User mode's own: what `syscall` finds there.
+// In user mode's root: the target of `syscall` there.
 	.section .user_gate, "ax"
 	.globl isolated_system_call_entry
 isolated_system_call_entry:
@@ -429,7 +432,7 @@ exception_entries: // by vector; 0: none
 event_pointer: .quad event_entry
 
 	.globl isolated_gates
-isolated_gates: // likewise, level 0
+isolated_gates: // the same for level 0
 	.irp vector, 0, 1
 	.quad isolated_gate_\vector
 	.endr
@@ -456,7 +459,7 @@ event_rax: .quad 0
 trap_vector: .long 0
 exit_disabled: .byte 0
 exit_changes_root: .byte 0
-exit_needs_iret: .byte 0 // which takes ten times as long as a jump
+exit_needs_iret: .byte 0 // iret takes ten times as long as a jump
 interrupts_disabled: .byte 1
 leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
@@ -464,8 +467,8 @@ quick_system_calls: .byte 0
 	.balign 8
 	.globl user_call_number, user_call_behind, user_call_returns, return_target, system_calls_to_sample
 return_target: .quad 0
-user_call_behind: .quad 0 // where the stub goes on to
-user_call_returns: .quad 0 // of the current root, by number of the site
+user_call_behind: .quad 0 // the address at which the stub continues
+user_call_returns: .quad 0 // of the current root, by the site's number
 user_call_number: .long 0
 system_calls_to_sample: .long 1
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A timer in the local APIC. One word tells of all that came: its interrupt sets it, and the monitor.
+// A timer in the local APIC. One word tells of all events: the timer's interrupt and the monitor set bits of
+// it.
 #include "inplace-vmm/backend/events.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
@@ -10,7 +11,7 @@
 namespace previrt::kvm {
 
 extern "C" {
-extern std::uint32_t pending; // of these
+extern std::uint32_t pending; // bits of these
 extern std::uint8_t interrupts_disabled;
 }
 
@@ -24,7 +25,7 @@ enum LocalApic : std::uint64_t {
     timer_divide = 0x3e0,
 };
 enum Pending : std::uint8_t {
-    pending_event = 1, // the local APIC waits to be told of its end
+    pending_event = 1, // the local APIC waits for the end of the interrupt
     pending_attention = 2,
     pending_call = event_call,
 };
@@ -34,7 +35,7 @@ constexpr std::uint32_t divide_by_1 = 0xb;
 constexpr unsigned spurious = 0xff;
 
 constexpr std::uint64_t never = ~std::uint64_t{0};
-// A guest that computes, and has no timer, is to find what the monitor has for it.
+// A guest that only computes, without a timer, still has to look for the monitor's events.
 constexpr std::uint64_t looks_every = 10'000'000;
 
 std::uint64_t timer_when = never;
@@ -44,7 +45,7 @@ void write_local_apic(std::uint64_t place, std::uint32_t value) {
     *reinterpret_cast<volatile std::uint32_t*>(local_apic_address + place) = value;
 }
 
-// It counts nanoseconds: an early interrupt starts the rest.
+// The timer counts nanoseconds: an early interrupt starts the rest.
 void start_timer(std::uint64_t now) {
     const std::uint64_t left = timer_when > now ? timer_when - now : 1;
     const std::uint64_t next = left < looks_every ? left : looks_every;
@@ -87,7 +88,7 @@ void idle() {
     ++counters.hypercalls[call_wait];
     const std::uint64_t time = now();
     const std::uint64_t left = timer_when > time ? timer_when - time : 0;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); // as every doorbell
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); // as for every doorbell
     *reinterpret_cast<volatile std::uint64_t*>(doorbell_address + doorbell_idle) =
         timer_when == never ? never : left;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -106,7 +107,7 @@ bool take_events() {
     return true;
 }
 
-// Whoever enables interrupts looks at it.
+// The VMM looks when the guest enables interrupts.
 void request_attention() {
     __atomic_fetch_or(&pending, pending_attention, __ATOMIC_SEQ_CST);
 }

@@ -47,7 +47,7 @@ bool is_long_code(std::uint16_t selector) {
 
 namespace previrt {
 
-// Selectors that the descriptor tables do not hold never come here: the front-end has looked.
+// The front-end has checked the selector: the descriptor tables have it.
 std::uint16_t selector_to_load(std::uint16_t selector) {
     return selector;
 }
@@ -58,8 +58,8 @@ namespace previrt::backend {
 
 using namespace kvm;
 
-// The selectors by which this level runs stay as they are: a guest that has something else there sees that in
-// its own table.
+// The selectors of this level's own code and data stay: if the guest has other descriptors there, it sees
+// them in its own table.
 bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
     std::uint64_t* const table = local ? local_table : global_table;
     if (index >= descriptor_count(local) || table[index] == descriptor ||
@@ -80,7 +80,7 @@ unsigned descriptors_written(bool local) {
     return local ? local_written : global_written;
 }
 
-// It is always loaded. What lies behind its end is not present.
+// It is always loaded. Descriptors past its end are not present.
 void load_local_table(std::uint64_t /*base*/, unsigned entries) {
     for (unsigned i = entries; i < local_written; ++i) {
         local_table[i] = 0;
@@ -94,7 +94,7 @@ void set_task_switched(bool set) {
     call_level_0(level_0_write_cr0, base | (set ? std::uint64_t{cr0_ts} : 0));
 }
 
-// FS and GS base instructions and XSAVE are there in any case.
+// Instructions for FS and GS bases, and XSAVE, are enabled in any case.
 void set_extensions(std::uint64_t cr4) {
     constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
     ++counters.hypercalls[call_write_cr4];

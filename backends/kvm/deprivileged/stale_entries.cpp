@@ -14,17 +14,17 @@ using backend::TableNumber;
 
 constexpr TableNumber no_table = ~TableNumber{0};
 
-// An entry of level 1, which may be reached by more than one address.
+// A level-1 entry, which more than one address may reach.
 struct Change {
     TableNumber table;
     unsigned index;
-    std::uint64_t invalidated; // the page by which it was since, or no_page
+    std::uint64_t invalidated; // the page for which it was invalidated since, or no_page
 };
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
 constexpr unsigned most_changes = 64;
 Change changes[most_changes];
 unsigned change_count;
-bool are_complete = true; // all that changed is among them
+bool are_complete = true; // the list has all changes
 
 Change* find_change(TableNumber table, unsigned index) {
     for (Change& change : std::span(changes, change_count)) {

@@ -26,9 +26,9 @@ constexpr unsigned stub_bytes = 1U << USER_CALL_STUB_SHIFT;
 static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + 5); // write_stub
 static_assert(USER_CALL_TAIL + 6 + 7 <= stub_bytes);
 constexpr std::uint64_t user_end = std::uint64_t{1} << 47U;
-constexpr std::uint32_t sampled_of = 61; // a prime: programs call in turns
+constexpr std::uint32_t sampled_of = 61; // a prime, because programs call in cycles
 
-// A page of the guest's with sites, of which a copy is executed.
+// A page of the guest with sites, whose copy is executed.
 struct Copy {
     std::uint64_t guest_frame; // or nowhere
     std::uint8_t* page;
@@ -39,7 +39,7 @@ struct Site {
     unsigned offset;
 };
 
-// Where a root executes copies. One without any is free.
+// The copies that a root executes. A root without copies is free.
 struct Root {
     backend::TableNumber table;
     unsigned place_count;
@@ -68,7 +68,7 @@ std::uint8_t user_call_stubs[most_sites][stub_bytes];
 std::uint64_t user_call_slots[most_sites];
 std::uint8_t user_call_comparisons[most_sites]; // bytes
 
-// Of a table that two roots share: no one knows from where.
+// In a table that two roots share, the site's address is unknown.
 [[noreturn]] void user_call_is_unknown() {
     stop_guest("a rewritten system call comes from a page that no root is known to have; its number:",
                user_call_number);
@@ -163,7 +163,7 @@ Copy* find_or_make_copy(std::uint64_t guest_frame) {
     return &copy;
 }
 
-// True: it is one now.
+// True: it has become one.
 bool add_site(unsigned copy, unsigned offset) {
     for (const Site& site : std::span(sites, site_count)) {
         if (site.copy == copy && site.offset == offset) {

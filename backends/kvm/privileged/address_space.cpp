@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The guest's page tables are its own. The VMM takes entries that Linux leaves free in the two tables that
-// all its address spaces share: one of the page directory of the last 2 MiB for its image, and the first of
-// the table above, for the map of all memory.
+// all its address spaces share: for its image, one in the page directory of the last 2 MiB; for the map of
+// all memory, the first ones of the table above.
 #include "backends/kvm/privileged/domain.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
@@ -29,7 +29,7 @@ void take_entry(std::uint64_t& entry, std::uint64_t value, std::uint64_t cr3) {
     entry = value;
 }
 
-// The entries of the VMM's own table: they come first there.
+// The VMM's own table has them first.
 void add_map(std::uint64_t* level_3, std::uint64_t cr3) {
     const auto* const own = reinterpret_cast<const std::uint64_t*>(pointer_to(handover.vmm_level3));
     for (unsigned index = 0; index < map_most_tables && own[index] != 0; ++index) {

@@ -23,7 +23,7 @@ std::uint32_t vector_of(PicPair pic) {
 
 void take_devices() {
     std::memcpy(static_cast<void*>(&pc), pointer_to(mailbox.devices), sizeof(pc));
-    insert_network_card(); // a guest that never comes here has none: nobody would serve it
+    insert_network_card(); // a guest whose devices stay with the monitor has no card: nobody would serve it
     take_events();
     predict();
 }
@@ -32,7 +32,7 @@ void take_delivered() {
     if (mailbox.delivered == Cause::none) {
         return;
     }
-    // By the steps of the prediction that tell_monitor() made: INTA then gives what was delivered.
+    // Repeats the steps of tell_monitor()'s prediction: INTA then gives the delivered vector.
     if (mailbox.delivered == Cause::deadline) {
         pc.advance(mailbox.deadline);
     } else if (mailbox.delivered == Cause::input) {
@@ -56,7 +56,7 @@ std::optional<std::uint8_t> take_interrupt() {
 
 void predict() {
     if (mailbox.deadline <= pc.advanced_to) {
-        mailbox.deadline = never; // it has been taken
+        mailbox.deadline = never; // it was used
     }
     mailbox.request_vector = vector_of(pc.pic);
     const bool predicts = mailbox.request_vector == no_vector;

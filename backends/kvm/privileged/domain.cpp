@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the monitor gave this guest, and how it is asked for more.
+// The guest's hand-over from the monitor, and requests for more.
 #include "backends/kvm/privileged/domain.hpp"
 
 #include "inplace-vmm/backend/memory.hpp"

@@ -8,7 +8,7 @@ namespace previrt::monitored {
 
 using namespace kvm_privileged;
 
-// Where the guest's page tables show them too.
+// At addresses where the guest's page tables map them too.
 ConsoleRing& output_ring() {
     return *reinterpret_cast<ConsoleRing*>(output_address);
 }
@@ -17,7 +17,7 @@ ConsoleRing& input_ring() {
     return *reinterpret_cast<ConsoleRing*>(input_address);
 }
 
-// It needs no exit of its own: the next one will do, if it comes soon.
+// If the next exit comes soon, the output needs no exit of its own.
 void ring_for_reader() {
     constexpr std::uint64_t soon = 5'000'000;
     const std::uint64_t latest = backend::now() + soon;

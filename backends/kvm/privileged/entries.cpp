@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entry.S calls for the guest: accesses to ports and registers. An interrupt that one of them leads to
-// goes by the guest's own IDT.
+// The functions that entry.S calls for the guest: accesses to ports and registers. A resulting interrupt goes
+// through the guest's own IDT.
 #include "backends/kvm/privileged/devices.hpp"
 #include "backends/kvm/privileged/domain.hpp"
 #include "backends/kvm/privileged/site_frame.hpp"

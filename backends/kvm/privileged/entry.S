@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways into the VMM. A site calls it at level 0, on the guest's stack and by the guest's page tables; the
-// monitor, by the VMM's own.
+// The entries into the VMM. A site calls it at level 0, on the guest's stack and in the guest's page tables;
+// the monitor calls it in the VMM's own.
 
 	.macro site_entry name, form
 	.globl \name
@@ -52,7 +52,7 @@ site_access:
 	popq %rcx
 	popq %rdx
 	popq %rbx
-	popq %rbp // RSP, which is here
+	popq %rbp // RSP, which lies here
 	popq %rbp
 	popq %rsi
 	popq %rdi
@@ -64,12 +64,12 @@ site_access:
 	popq %r13
 	popq %r14
 	popq %r15
-	leaq 8(%rsp), %rsp // the form; no flag changes
+	leaq 8(%rsp), %rsp // drops the form; no flag changes
 	popfq
-plain_return: // or one of interrupt_stubs, which returns likewise
+plain_return: // or one of interrupt_stubs, which returns in the same way
 	ret
 
-// Where the guest's interrupts are enabled: its own gate for the vector does what the 8259s ask for.
+// If the guest has interrupts enabled: the gate of the guest's IDT for the vector that the 8259s give.
 	.balign 8
 	.globl interrupt_stubs
 interrupt_stubs:
@@ -81,7 +81,7 @@ interrupt_stubs:
 	.set vector, vector + 1
 	.endr
 
-// The monitor reads the registers; of a module, RAX is its answer.
+// The monitor reads the registers; for a module, RAX is its answer.
 	.macro announcement_entry name, tag
 \name:
 	pushq %r9

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The timer is the monitor's: it looks for the deadline whenever it runs.
+// The monitor has the timer: it checks the deadline whenever it runs.
 #include "backends/kvm/privileged/domain.hpp"
 #include "inplace-vmm/backend/time.hpp"
 

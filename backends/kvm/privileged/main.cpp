@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the monitor asks. Each question begins on an empty stack, by the VMM's own page tables, and ends with
-// the answer.
+// The monitor's questions. Each begins on an empty stack, in the VMM's own page tables, and ends with the
+// answer.
 #include "backends/kvm/privileged/devices.hpp"
 #include "backends/kvm/privileged/domain.hpp"
 #include "frontends/x86/devices/device_memory.hpp"
@@ -34,7 +34,7 @@ void question_entry();
 
 namespace {
 
-// Part of the image: find_site() looks here by the guest's page tables as well.
+// Part of the image, because find_site() also runs in the guest's page tables.
 constexpr std::size_t most_sites = 49152;
 alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
 
@@ -82,7 +82,7 @@ void take_announcement(const Announcement& what) {
         take_announced_sites(what.rdi, what.rsi);
         return;
     case AnnouncementTag::module: {
-        // The processor does for a module that was not prepared what sites are for.
+        // For a module that was not prepared, the processor does everything that sites are for.
         const bool is_prepared = what.rcx != 0 || what.rsi != 0;
         const Refusal refusal =
             is_prepared
@@ -144,7 +144,7 @@ extern "C" void question_asked() {
 
 namespace previrt::backend {
 
-// Once, and all of it: the image has no more.
+// Gives all of it, once: the image has no more.
 std::span<KnownSite> memory_for_sites(std::size_t least) {
     using namespace kvm_privileged;
     if (least > most_sites || !known_sites().empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Annotated accesses to device registers. The guest's page tables are walked at each: a walk costs less than
-// knowing when what it found has changed.
+// Annotated accesses to device registers. Each walks the guest's page tables: a walk costs less than knowing
+// when a cached translation has changed.
 #include "backends/kvm/privileged/site_frame.hpp"
 #include "frontends/x86/devices/device_memory.hpp"
 #include "frontends/x86/instructions/instruction.hpp"
@@ -43,7 +43,7 @@ void move(std::uint64_t address, std::uint64_t& value, bool is_write) {
     }
 }
 
-// By the guest's page tables, as here.
+// Through the guest's page tables, which are the current ones.
 void access_memory(const Instruction& instruction, std::uint64_t& value, bool is_write) {
     switch (instruction.width) {
     case 1:
@@ -60,7 +60,7 @@ void access_memory(const Instruction& instruction, std::uint64_t& value, bool is
     }
 }
 
-// The instruction is put back and executed where it stands, so that what it raises is raised there.
+// Puts the instruction back, so that it raises its exception at its own address.
 void give_back(const KnownSite& site, SiteFrame& frame) {
     const std::size_t length = site.record.site_length();
     if (length > sizeof(site.bytes)) {
@@ -79,7 +79,7 @@ void give_back(const KnownSite& site, SiteFrame& frame) {
 }
 
 bool may_fault(const Instruction& instruction, const PageWalk& walk) {
-    // A user's page: with SMAP it depends on RFLAGS.AC.
+    // A user page: with SMAP the access depends on RFLAGS.AC.
     return walk.faults || walk.user ||
            bytes_in_page(instruction.effective, instruction.width) < instruction.width;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What becomes of each kind of site where the guest keeps its privileges: KVM's processor does it all but for
-// devices, which are here. HLT stays: its exit is the sleep itself.
+// The treatment of each kind of site if the guest keeps its privileges: KVM's processor executes all but
+// device accesses. HLT stays: its exit is the sleep itself.
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"

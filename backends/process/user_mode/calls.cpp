@@ -19,7 +19,7 @@
 namespace previrt::process {
 
 extern "C" {
-// entry.S: RCX is where the guest goes on.
+// entry.S: RCX is the address at which the guest continues.
 void user_call();
 extern std::uint32_t user_call_number;
 }
@@ -30,11 +30,11 @@ constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 constexpr unsigned most_copies = 64;
 constexpr unsigned most_stubs = 512;
 constexpr unsigned stub_bytes = 64;
-constexpr unsigned stub_tail = 26; // behind what enters the VMM
+constexpr unsigned stub_tail = 26; // bytes behind the jump into the VMM
 
-// A guest's page with sites, and what is executed in its place.
+// A page of the guest with sites, and its executed copy.
 struct Copy {
-    std::uint64_t frame; // of the file: the guest's page; or nowhere
+    std::uint64_t frame; // of the guest's page in the file, or nowhere
     std::uint8_t* original;
     std::uint8_t* page;
 };
@@ -51,12 +51,12 @@ struct Site {
 Site sites[most_stubs];
 unsigned site_count;
 
-// Of each host process alone.
+// The part of each host process.
 struct OwnCalls {
-    std::uint64_t slots[most_stubs];   // what the sites jump through
-    std::uint64_t returns[most_stubs]; // behind each site, where its stub is made; else nowhere
+    std::uint64_t slots[most_stubs];   // the targets of the sites' jumps
+    std::uint64_t returns[most_stubs]; // the address behind each site whose stub is made; else nowhere
     std::uint8_t stubs[most_stubs][stub_bytes];
-    std::uint64_t places[most_copies]; // where each copy is executed
+    std::uint64_t places[most_copies]; // the address of each executed copy
 };
 static_assert(sizeof(OwnCalls) <= calls_bytes && offsetof(OwnCalls, slots) == 0);
 static_assert(calls_address + offsetof(OwnCalls, returns) == USER_CALL_RETURNS);
@@ -67,12 +67,12 @@ OwnCalls& calls_of(unsigned host) {
     return *reinterpret_cast<OwnCalls*>(user_part(host));
 }
 
-// In the current process, or where the VMM has those of its user process.
+// The current process's, or the VMM's mapping of its user process's.
 OwnCalls& own() {
     return isolates() ? calls_of(number_of(current_host())) : *reinterpret_cast<OwnCalls*>(calls_address);
 }
 
-// Where they are executed.
+// The address at which they run.
 constexpr std::uint64_t stubs_address = calls_address + offsetof(OwnCalls, stubs);
 std::uint64_t stub_address(unsigned number) {
     return stubs_address + (std::uint64_t{number} * stub_bytes);
@@ -124,7 +124,7 @@ void make_stub(unsigned number) {
     calls.returns[number] = behind;
 }
 
-// How often a site has called, about.
+// The approximate number of calls of a site.
 constexpr unsigned often = 64;
 std::uint8_t calls_seen[4096];
 
@@ -250,7 +250,7 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
         std::memcpy(copy->page, page, page_size);
         ++copy_count;
         let_write(frame, false);
-        outdate_all_hosts(); // where it is mapped writable, that is to show
+        outdate_all_hosts(); // so that a writable mapping of it shows
     } else if (!is_current(*copy)) {
         drop(*copy);
         return;

@@ -12,17 +12,17 @@ namespace {
 
 enum Code : std::uint16_t { load_word = 0x20, and_with = 0x54, jump_if_equal = 0x15, give = 0x06 };
 enum Action : std::uint32_t { trap = 0x00030000, ask = 0x7fc00000, allow = 0x7fff0000 };
-// Of what a filter looks at.
+// The offset of a filter's input.
 enum Place : std::uint8_t { number_of_call = 0, architecture = 4, next_instruction = 8, first_argument = 16 };
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 
-// Cases, one behind the other: all conditions of one hold, or the next is looked at.
+// A sequence of cases: if all conditions of one hold, it decides; otherwise the next one is tried.
 class Filter {
 public:
     explicit Filter(std::span<FilterInstruction> room) : room_(room) {}
 
-    // Of system calls from the instruction before this one.
+    // Begins a case of system calls from the instruction before this one.
     void begin(const std::uint8_t* next) {
         case_begins_ = count_;
         require(next_instruction, stub_place(next));

@@ -17,7 +17,7 @@ constexpr unsigned emptying_operations = 2;
 struct UserChanges {
     bool is_outdated;
     unsigned count;
-    std::uint64_t ranges; // at most so many, of which it has mapped so much
+    std::uint64_t ranges; // a bound of the number of ranges, and the mapped bytes
     std::uint64_t bytes;
     UserOperation operations[most_user_operations - emptying_operations];
 };
@@ -29,7 +29,7 @@ UserOperation operation(std::uint64_t call, std::uint64_t first, std::uint64_t s
     return {.call = call, .arguments = {first, second, third, fourth, fifth, sixth}, .reserved = 0};
 }
 
-// The host counts both: a change of what is in the middle makes two more.
+// The host bounds both: a change inside a range makes two more.
 bool has_too_much(const UserChanges& changes) {
     constexpr std::uint64_t most_ranges = 50000; // of 65530 that Linux allows by default
     return changes.ranges > most_ranges || changes.bytes > 4 * handover.guest_memory;

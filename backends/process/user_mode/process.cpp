@@ -17,10 +17,10 @@ namespace previrt::process {
 
 extern "C" {
 extern std::uint32_t pending; // entry.S
-// The first user process, with our descriptors: it begins with the operations of the state at this offset of
-// the file, and has the stub that lies at that one.
+// Makes the first user process, with this process's descriptors. It begins with the operations of the state
+// at this offset of the file, and has the stub at the other offset.
 std::int64_t clone_user_template(std::uint64_t state_offset, std::uint64_t stub_offset);
-// What the listener tells. An event that is pending, or comes, interrupts it.
+// Receives the listener's notification. A pending or new event interrupts it.
 std::int64_t receive_unless_pending(void* notification);
 }
 
@@ -54,9 +54,9 @@ constexpr std::int64_t is_gone = -2;
 
 struct UserProcess {
     std::uint32_t identity;  // 0: none
-    std::uint64_t stopped;   // the notification that waits for our answer
-    bool has_lost_its_stack; // for signals: the last has taken it away
-    bool arms_stack;         // on its way
+    std::uint64_t stopped;   // the notification that waits for an answer
+    bool has_lost_its_stack; // the signal stack, which the last signal has taken away
+    bool arms_stack;         // it gets its signal stack back at the exit
 };
 UserProcess user_processes[most_hosts];
 UserProcess user_template;
@@ -76,7 +76,7 @@ UserState& state_in(unsigned number) {
 Notification receive() {
     Notification notification{};
     std::int64_t result = interrupted;
-    while (result == interrupted || result == is_gone) { // the process, or what it asked, by a signal
+    while (result == interrupted || result == is_gone) { // a signal ended the process or its request
         notification = {};
         result = call_host(
             call_ioctl,
@@ -102,14 +102,14 @@ bool has_stopped(const Notification& notification) {
     return notification.next == stub_place(user_stub_stopped);
 }
 
-// Of this process: no other one can be where it could ask.
+// Only this process can be at an address where it could ask.
 void check_process(const Notification& notification, const UserProcess& process) {
     if (notification.process != process.identity) {
         stop_guest("a user process acts that is to wait: number", notification.process);
     }
 }
 
-// From where it stopped. A signal of somebody else's may have interrupted it there: then it stops anew.
+// Continues it where it stopped. A signal from elsewhere may have interrupted it there: then it stops anew.
 void go_on(UserProcess& process) {
     while (!answer(process.stopped, 0, 0)) {
         const Notification notification = receive();
@@ -134,7 +134,7 @@ UserStopped stopped_for(UserProcess& process, const Notification& notification) 
     process.stopped = notification.identity;
     UserStopped stopped{.arguments = {}};
     std::ranges::copy(notification.arguments, stopped.arguments);
-    if (process.arms_stack && !stopped.is(UserStop::failed)) { // that comes before
+    if (process.arms_stack && !stopped.is(UserStop::failed)) { // the stack is given back before that
         process.has_lost_its_stack = false;
     }
     process.arms_stack = false;
@@ -147,8 +147,8 @@ void arm_stack(UserProcess& process, UserState& state, bool arms) {
     state.arms_stack = arms ? 1 : 0;
 }
 
-// Each asks, and only what was wished is done. A signal may come first, and then it begins anew. Gives what
-// it stopped for instead, if one failed.
+// The process asks for each operation, and the VMM permits only the requested ones. A signal may come first;
+// then the process begins anew. Returns another reason for which it stopped, if one failed.
 std::optional<UserStopped> watch_operations(UserProcess& process, UserState& state,
                                             std::span<const UserOperation> operations) {
     std::size_t done = 0;
@@ -199,7 +199,7 @@ struct Action {
     std::uint64_t mask;
 };
 
-// What the template needs for its start, in memory that it has.
+// The data for the template's start, in memory that it shares.
 struct TemplateStart {
     Action handled;
     struct {
@@ -217,7 +217,7 @@ void fill_template_start(TemplateStart& start) {
     constexpr std::uint64_t has_restorer = 0x04000000;
     constexpr std::uint64_t on_own_stack = 0x08000000;
     constexpr std::uint64_t not_deferred = 0x40000000;
-    // It never returns: the way out is a jump.
+    // The handler never returns: it leaves by a jump.
     start.handled = {.handler = stub_place(user_stub_signal),
                      .flags = with_information | has_restorer | on_own_stack | not_deferred,
                      .restorer = stub_place(user_stub_signal),
@@ -262,7 +262,8 @@ void await_template(UserState& state) {
     }
 }
 
-// It had our descriptors, so that we have its listener. From here on it has the memory alone.
+// The template had this process's descriptors, so that the VMM gets its listener. From here on it has the
+// memory alone.
 void take_descriptors_away(UserState& state) {
     constexpr std::uint64_t unshare = 2;
     constexpr std::uint64_t last = 0xffffffff;
@@ -311,7 +312,7 @@ void start_user_processes() {
     const Notification notification = receive();
     check_process(notification, user_template);
     must_be_done(stopped_for(user_template, notification));
-    constexpr std::uint64_t wakes_here = 1; // on our processor; since Linux 6.6, and else it is slower
+    constexpr std::uint64_t wakes_here = 1; // on the same processor; since Linux 6.6, without it slower
     call_host(call_ioctl, {.first = user_listener, .second = notification_set_flags, .third = wakes_here});
     take_descriptors_away(state);
 }
@@ -348,12 +349,12 @@ bool have_user_process(unsigned host) {
     if (told != made.identity) {
         stop_guest("a user process acts that is to wait: number", made.identity);
     }
-    // It goes on with the operations of its own state as soon as that is mapped: they are the same.
+    // It continues with the operations of its own state as soon as that is mapped: they are the same.
     const UserOperation mappings[] = {
         mapping_of(user_state_address, user_state_bytes, may_read | may_write,
                    part_offset(host + 1) + calls_bytes),
         mapping_of(calls_address, calls_bytes, may_read | may_execute, part_offset(host + 1)),
-        // Two calls Linux lets pass any filter (uprobe and uretprobe).
+        // Two calls that Linux lets pass any filter (uprobe and uretprobe).
         {.call = call_prctl,
          .arguments = {set_user_dispatch, dispatch_on, user_stub_address, page_size},
          .reserved = 0},
@@ -390,7 +391,7 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
             notification = receive();
         }
         check_process(notification, process);
-        if (!has_stopped(notification)) { // at a place from where it does not go on as we wish
+        if (!has_stopped(notification)) { // it is at an address from which it does not continue as requested
             answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
             continue;
         }
@@ -399,7 +400,7 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
         if (!is_called || is_the_call) {
             return stopped;
         }
-        // It has stopped by itself before the signal came, which comes first now.
+        // It stopped by itself before the signal came; the signal comes first now.
         answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a user process has beside the guest's program: a copy of this at USER_STUB, read-only, and memory that the
-// program can write to. So a program can jump anywhere here, with any registers. What it can do then is stop itself with
-// false words, which are its own registers, or have a system call made that the VMM is asked for and has not wished.
+// The part of a user process beside the guest's program: a copy of this at USER_STUB, read-only, and memory
+// that the program can write to. So a program can jump anywhere here, with any registers. It can then only
+// stop itself with false contents of its own registers, or make a system call for which the VMM is asked, and
+// which the VMM has not requested.
 //
-// All addresses are constants, or relative to the instruction: it runs where it was copied to.
+// All addresses are constants, or relative to the instruction: the copy runs at its own address.
 #include "backends/process/frame_offsets.h"
 #include "backends/process/contract/user_state_offsets.h"
 
@@ -22,7 +23,8 @@ user_stub:
 	movw %gs, USER_GS
 	.endm
 
-// From a site of the program's that was a `syscall` (user_calls.hpp), the first thing here. RCX is where it goes on.
+// A site of the program's that was a `syscall` (user_mode/calls.hpp) enters here, at the start of the stub.
+// RCX is the address at which it continues.
 	movq %rax, USER_RAX
 	movq %rcx, USER_RCX
 	movq %rcx, USER_RIP
@@ -50,7 +52,7 @@ user_stub:
 	movl $USER_STOP_BY_CALL, %edi
 	jmp user_stub_stop
 
-// RDI is the number of a signal, RSI and RDX tell of it.
+// RDI is the number of a signal, RSI and RDX point to its siginfo and frame.
 	.globl user_stub_signal
 user_stub_signal:
 	save_segments
@@ -59,14 +61,14 @@ user_stub_signal:
 	movl %edi, %esi
 	movl $USER_STOP_BY_SIGNAL, %edi
 
-// RDI is a UserStop. Only here the VMM lets this process go on, and it knows that execution is here.
+// RDI is a UserStop. The VMM lets this process continue only here, and so it knows the process's position.
 user_stub_stop:
 	movl $USER_STOP_CALL, %eax
 	syscall
 	.globl user_stub_stopped
 user_stub_stopped:
 	testq %rax, %rax
-	jnz user_stub_stop		// a signal has interrupted it
+	jnz user_stub_stop		// a signal has interrupted the call
 	.globl user_stub_leave
 user_stub_leave:
 	xorl %ebx, %ebx
@@ -109,7 +111,7 @@ user_stub_operated:
 	jmp user_stub_stop
 
 5:	movq $USER_SMALL_STACK_TOP, %rsp
-	pushq $2			// with NT iretq would fault
+	pushq $2			// with NT set iretq would fault
 	popfq
 	cmpb $0, USER_ARMS_STACK
 	je 6f
@@ -148,7 +150,7 @@ user_stub_operated:
 	movq $USER_EXIT_FRAME, %rsp
 	iretq
 
-// What the filter lets through: this stack for signals, and waking the VMM when the first process has its filter.
+// The filter permits these: this stack for signals, and waking the VMM when the first process has its filter.
 user_stub_allowed_call:
 	syscall
 	.globl user_stub_allowed
@@ -159,7 +161,7 @@ user_stub_left:
 
 	.balign 8
 	.globl user_stub_signal_stack
-user_stub_signal_stack: // stack_t: it is taken away with a signal's delivery, and so is never half used
+user_stub_signal_stack: // stack_t: each delivery of a signal takes it away, so it is never half used
 	.quad USER_SIGNAL_STACK
 	.long 0x80000000, 0		// SS_AUTODISARM
 	.quad USER_SIGNAL_STACK_BYTES

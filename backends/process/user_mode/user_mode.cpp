@@ -37,9 +37,9 @@ std::span<std::uint8_t> vectors_at(std::uint64_t offset) {
     return {user_part(current_number()) + calls_bytes + offset, vector_bytes};
 }
 
-// ---- out
+// ---- exit to the program
 
-// Selectors are loaded where they differ from those that it came with.
+// Loads selectors that differ from those with which the program came.
 void put_segments(UserState& state) {
     state.exit_segments.fs_base = processor::read_fs_base();
     state.exit_segments.gs_base = vcpu.user_gs_base;
@@ -63,7 +63,7 @@ void put_registers(UserState& state) {
     save_user_vectors(vectors_at(exit_vectors_offset));
 }
 
-// ---- in
+// ---- entry from the program
 
 void take_segments(const UserSegments& segments) {
     for (unsigned i = 0; i < std::size(data_segments); ++i) {
@@ -78,7 +78,7 @@ void take_segments(const UserSegments& segments) {
     vcpu.user_gs_base = is_canonical(segments.gs_base) ? segments.gs_base : 0;
 }
 
-// What a user process says is at an address of its own state. nullptr: it is not.
+// An address that the user process gave, if it lies in its own state; else nullptr.
 const std::uint8_t* in_state(std::uint64_t address, std::size_t bytes, std::size_t alignment) {
     const std::uint64_t offset = address - user_state_address;
     if (offset > user_state_bytes - bytes || offset % alignment != 0) {
@@ -93,9 +93,9 @@ struct UserSignal {
     std::span<const std::uint8_t> vectors;
 };
 
-// What no program can have may mean the kernel to the guest's kernel.
+// Selectors that no program can have could look like the kernel to the guest's kernel.
 bool is_user_modes(const Frame& frame) {
-    constexpr std::uint16_t local_at_level_3 = 7; // of a selector
+    constexpr std::uint16_t local_at_level_3 = 7; // in a selector
     const auto is_local = [](std::uint16_t selector) {
         return (selector & local_at_level_3) == local_at_level_3;
     };
@@ -103,7 +103,7 @@ bool is_user_modes(const Frame& frame) {
            (frame.ss == selector_user_data || is_local(frame.ss)) && is_canonical(frame.rip);
 }
 
-// As far as the program can be believed: it may have made it itself.
+// Believes only a possible frame: the program may have made it itself.
 std::optional<UserSignal> read_signal(const UserStopped& stopped) {
     UserSignal signal{};
     const std::uint8_t* const information =
@@ -127,7 +127,7 @@ std::optional<UserSignal> read_signal(const UserStopped& stopped) {
 
 enum class Where : std::uint8_t { program, coming, going };
 
-// A call that was interrupted stops again; before it had been made, all that it needs is still to be saved.
+// An interrupted call stops again. If the call was not made yet, everything it needs is still to be saved.
 Where where(const Frame& frame) {
     const std::uint64_t rip = frame.rip;
     if (rip < user_stub_address || rip >= stub_place(user_stub_left)) {
@@ -137,7 +137,7 @@ Where where(const Frame& frame) {
     return rip < stub_place(user_stub_stopped) || stops_again ? Where::coming : Where::going;
 }
 
-// The program is coming: it comes once more, as if nothing had been.
+// The program is entering the stub: it enters once more, as if nothing had happened.
 void put_back(UserState& state, const UserSignal& signal) {
     const Frame& frame = signal.frame;
     std::uint64_t* const general = state.exit_general;
@@ -192,7 +192,7 @@ void take_signal(const UserState& state, std::uint64_t number, const UserSignal&
     }
 }
 
-// What has no mapping any more gets no other rights: then there is to be none.
+// A protection change of an unmapped range fails: the range is to have no mapping then.
 UserStopped run(std::span<UserOperation> operations, UserRun how) {
     for (;;) {
         const UserStopped stopped = run_user_process(current_number(), operations, how);
@@ -219,7 +219,7 @@ void run_user_mode() {
     const bool events_may_wait = !vcpu.interrupt_flag || vcpu.events_held;
     UserStopped stopped =
         run(take_user_operations(current_number()), {.events_may_wait = events_may_wait, .arms_stack = true});
-    // A program that comes so again and again only says so.
+    // A program that is still said to be entering after this many times lies.
     constexpr unsigned most_puts = 16;
     for (unsigned puts = 0; stopped.is(UserStop::by_signal); ++puts) {
         const std::optional<UserSignal> signal = read_signal(stopped);
@@ -235,7 +235,7 @@ void run_user_mode() {
             break;
         }
         put_back(state, *signal);
-        // From there it stops at once. What it was told by a signal before lies on the stack of signals.
+        // From there it stops at once. An earlier signal's data are on the signal stack.
         stopped =
             run_user_process(current_number(), {},
                              {.events_may_wait = true, .arms_stack = !is_on_signal_stack(signal->frame.rsp)});
@@ -243,7 +243,7 @@ void run_user_mode() {
     if (stopped.is(UserStop::by_call)) {
         take_call(state);
     } else if (stopped.is(UserStop::failed)) {
-        outdate_user(current_number()); // it tries again, without anything that it has mapped
+        outdate_user(current_number()); // it tries again, with nothing mapped
     } else {
         refuse_user_return();
     }

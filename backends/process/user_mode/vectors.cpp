@@ -12,7 +12,7 @@ namespace previrt::process {
 
 namespace {
 
-constexpr std::size_t control_place = 24; // MXCSR, and behind it what of it can be set
+constexpr std::size_t control_place = 24; // MXCSR, and behind it the mask of its valid bits
 constexpr std::size_t control_mask_place = 28;
 constexpr std::size_t header_place = 512;
 constexpr std::size_t header_bytes = 64;
@@ -21,7 +21,7 @@ constexpr std::size_t common_bytes = extended_place + 256; // with the upper hal
 constexpr std::uint64_t common_components = 7;
 
 alignas(64) std::uint8_t checked[vector_bytes];
-std::uint64_t components; // that there are
+std::uint64_t components; // the enabled ones
 std::size_t area_bytes;   // of all of them
 std::uint32_t control_mask;
 
@@ -52,12 +52,12 @@ void start_user_vectors() {
     asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     components = (std::uint64_t{high} << 32U) | low;
     save(checked);
-    constexpr std::uint32_t least_mask = 0xffbf; // where the processor gives none
+    constexpr std::uint32_t least_mask = 0xffbf; // if the processor gives none
     const auto given = read_from<std::uint32_t>(checked + control_mask_place);
     control_mask = given == 0 ? least_mask : given;
 }
 
-// XRSTOR faults at a header or an MXCSR that it does not know.
+// XRSTOR faults at an unknown header or MXCSR.
 void load_user_vectors(std::span<const std::uint8_t> area) {
     const std::uint64_t present = read_from<std::uint64_t>(area.data() + header_place) & components;
     const std::size_t bytes =

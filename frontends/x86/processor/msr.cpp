@@ -35,8 +35,7 @@ enum Msr : std::uint32_t {
     kernel_gs_base = 0xc0000102,
     amd_hardware_configuration = 0xc0010015,
     amd_northbridge_configuration = 0xc001001f,
-    amd_interrupt_pending =
-        0xc0010055, // messages to a chipset when an interrupt comes in C1E: there are none
+    amd_interrupt_pending = 0xc0010055, // for messages to a chipset in C1E: there are none
 };
 
 // The active base is the back-end's kernel base, unless swapgs exchanged the two.
