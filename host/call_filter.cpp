@@ -84,8 +84,8 @@ scmp_arg_cmp CallFilter::has_not(unsigned argument, std::uint64_t bits) {
     return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = 0};
 }
 
-// Memory that is not executable, locks, time, and the end of a thread or of all. Aborting sends a signal
-// to ourselves.
+// Memory that is not executable, locks, time, and the end of a thread or of the process. Abort sends a signal
+// to this process.
 void CallFilter::allow_what_the_runtime_needs() {
     allow({SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(madvise), SCMP_SYS(futex), SCMP_SYS(sched_yield),
            SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),
@@ -96,16 +96,18 @@ void CallFilter::allow_what_the_runtime_needs() {
     allow(SCMP_SYS(mmap), {has_not(protection, exec)});
     allow(SCMP_SYS(mprotect), {has_not(protection, exec)});
     allow(SCMP_SYS(mremap), {});
-    // At the first character of a stream: how large should its buffer be, and is it a terminal?
+    // The C library asks this at the first character of a stream: its buffer size, and whether it is a
+    // terminal.
     constexpr unsigned flags = 3;
     allow(SCMP_SYS(fstat), {});
     allow(SCMP_SYS(newfstatat), {equals(flags, AT_EMPTY_PATH)});
     allow(SCMP_SYS(ioctl), {equals(1, TCGETS)});
-    // glibc gives memory back to the host only if a file in /proc lets it, and takes an error for a no.
+    // glibc gives memory back to the host only if a file in /proc permits it, and takes an error for a
+    // refusal.
     refuse(SCMP_SYS(open), EACCES);
     refuse(SCMP_SYS(openat), EACCES);
 #ifdef PREVIRT_SANITIZED
-    // How UBSan finds out whether memory can be read.
+    // UBSan uses these to find out whether memory is readable.
     allow({SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(write), SCMP_SYS(close)});
 #endif
     allow(SCMP_SYS(tgkill), {equals(0, static_cast<std::uint64_t>(getpid()))});

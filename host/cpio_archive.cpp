@@ -37,8 +37,8 @@ void CpioArchive::add(const std::string& path, std::uint32_t mode, std::span<con
         bytes_.insert(bytes_.end(), part.begin(), part.end());
     };
     const auto align = [&] { bytes_.resize((bytes_.size() + 3) / 4 * 4); };
-    // Number, mode, user, group, links, time, size, device and its own as major and minor, length of the
-    // name, checksum (none).
+    // Number, mode, user, group, links, time, size, major and minor of the device and of its own, length of
+    // the name, checksum (none).
     const std::array<std::uint32_t, 13> fields = {++entries_,
                                                   mode,
                                                   0,

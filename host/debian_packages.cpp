@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> programs = {"apt-cache", "apt-get", "dpkg-deb"};
 
-// Standard output is a guest's console.
+// Its output must not go to standard output, which is a guest's console.
 void run_or_fail(std::vector<std::string> arguments, const std::string& directory, const std::string& what) {
     const Program program{.arguments = std::move(arguments), .directory = directory, .environment = {}};
     const int status = wait_for_program(
@@ -30,7 +30,7 @@ void run_or_fail(std::vector<std::string> arguments, const std::string& director
     }
 }
 
-// apt with lists of its own: the machine's may be absent or old, and only root may renew them.
+// apt with package lists of its own: the machine's may be absent or old, and only root may renew them.
 class Apt {
 public:
     Apt() : directory_(prepared_directory()), lock_(directory_) {}
@@ -76,7 +76,7 @@ std::string failure_to_download(const DebianPackages& packages) {
     return "cannot download Debian's packages (" + list.substr(0, list.find('\n')) + " ...)";
 }
 
-// What apt knows of Debian is renewed. The result is a command that downloads.
+// Renews apt's package lists. Returns a command that downloads.
 std::vector<std::string> prepare_download(const Apt& apt, const DebianPackages& packages) {
     run_or_fail(apt.command("apt-get", {"update"}), "", failure_to_download(packages));
     std::vector<std::string> words = {"download"};
@@ -120,7 +120,7 @@ std::string locate_debian_packages(const DebianPackages& packages, const std::st
     require_programs(programs);
     const Apt apt;
     std::vector<std::string> command = prepare_download(apt, packages);
-    command.emplace_back("--print-uris"); // and no more
+    command.emplace_back("--print-uris"); // and nothing else
     const int status =
         read_program({.arguments = std::move(command), .directory = {}, .environment = {}}).status;
     if (status != 0) {

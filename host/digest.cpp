@@ -17,7 +17,7 @@ void update(sha256_ctx& state, std::string_view text) {
     update(state, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-// Begins the state anew.
+// Resets the state.
 std::string finish(sha256_ctx& state) {
     std::array<std::uint8_t, SHA256_DIGEST_SIZE> bytes;
     nettle_sha256_digest(&state, bytes.size(), bytes.data());

@@ -33,7 +33,7 @@ std::vector<std::uint8_t> read_file(const std::string& path) {
         fail(path);
     }
     std::vector<std::uint8_t> bytes;
-    const std::uintmax_t length = std::filesystem::file_size(path, error); // as of now, of a regular file
+    const std::uintmax_t length = std::filesystem::file_size(path, error); // of a regular file, now
     bytes.reserve(error ? 0 : std::min<std::uintmax_t>(length, largest_file));
     std::array<char, 65536> block{};
     while (file.read(block.data(), block.size()) || file.gcount() > 0) {

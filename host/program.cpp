@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_output = 65536;
 
-// Debian's package of a program, where it is called otherwise.
+// The Debian package of a program, if it has another name.
 std::string package_of(const std::string& name) {
     static const std::map<std::string, std::string> packages = {
         {"apt-cache", "apt"},
@@ -43,7 +43,7 @@ std::string package_of(const std::string& name) {
 
 bool is_in_path(const std::string& name) {
     const char* const path = std::getenv("PATH");
-    // An unprivileged user's PATH may leave out sbin; what we call from there is called by its full name.
+    // An unprivileged user's PATH may lack sbin.
     std::istringstream directories(std::string(path == nullptr ? "" : path) + ":/sbin:/usr/sbin");
     for (std::string directory; std::getline(directories, directory, ':');) {
         if (access((directory + "/" + name).c_str(), X_OK) == 0) {
@@ -57,16 +57,16 @@ bool is_in_path(const std::string& name) {
     throw InputError(what + ": " + std::generic_category().message(errno));
 }
 
-// Linux forgets it where the user changes.
+// Linux forgets this setting when the user changes.
 void end_with(pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
-        _exit(127); // it has ended before this could tell
+        _exit(127); // the parent ended before the setting took effect
     }
 }
 
-// A program that a guest might take over could type on our terminal, and use what whoever started us had
-// open.
+// A program that a guest might take over could type on the terminal, and use descriptors of the process that
+// started previrt.
 bool leave_terminal_and_descriptors() {
     constexpr unsigned first = STDERR_FILENO + 1;
     return setsid() >= 0 && (close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) == 0 || errno == ENOSYS);
@@ -76,10 +76,10 @@ bool leave_terminal_and_descriptors() {
 [[noreturn]] void become(char* const* arguments, char* const* environment, const Program& program,
                          const ProgramDescriptors& descriptors, pid_t parent, int report) {
     const std::array<int, 3> standard = {descriptors.input, descriptors.output, descriptors.error};
-    end_with(parent); // whatever ends us leaves nothing behind
+    end_with(parent); // so that this program's end leaves no child behind
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr); // what we hold back is ours alone
+    sigprocmask(SIG_SETMASK, &none, nullptr); // the child must not inherit blocked signals
     signal(SIGPIPE, SIG_DFL);
     bool ready = program.directory.empty() || chdir(program.directory.c_str()) == 0;
     for (int i = 0; ready && i < 3; ++i) {

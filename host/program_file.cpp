@@ -14,8 +14,8 @@ namespace previrt {
 
 namespace {
 
-// Names of one length, whatever else this process has open: a machine may be told them, and where runs are
-// compared it counts the same instructions.
+// Fixed numbers, so that names have one length whatever else this process has open: a machine may get them,
+// and comparable runs must execute the same instructions.
 constexpr int first_number = 100;
 
 [[noreturn]] void fail(const std::string& path) {

@@ -15,13 +15,13 @@ namespace previrt {
 
 namespace {
 
-// No distribution gives these numbers to users or to containers' users. A process identifier is added, so
-// that programs of two guests can neither trace nor end one another.
+// No distribution gives these numbers to users or to containers' users. The process identifier is added, so
+// that the programs of two guests can neither trace nor kill one another.
 constexpr uid_t first_user = 0x70000000;
-// Where a namespace has only the first 65536 users.
+// In a namespace with only the first 65536 users.
 constexpr uid_t nobody = 65534;
 
-// Not by the C library, which would look for other threads.
+// Not by the C library, which would change other threads too.
 bool become_user(uid_t user) {
     return syscall(SYS_setresgid, user, user, user) == 0 && syscall(SYS_setresuid, user, user, user) == 0;
 }
@@ -33,14 +33,14 @@ bool leave_root() {
     return become_user(first_user + static_cast<uid_t>(getpid())) || (errno == EINVAL && become_user(nobody));
 }
 
-// What a program gains by its file or as root's is within this set. Who may not take from it has lost all the
-// same: drop_capabilities.
+// A program gains no capability outside this set, by its file or as root's. Without the right to empty the
+// set, the process has still lost its capabilities: drop_capabilities.
 void empty_bounding_set() {
     for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0; ++capability) {
     }
 }
 
-// With no_new_privs, an exec gives none that was not there before it.
+// With no_new_privs, an exec gives no capability that was not there before.
 bool drop_capabilities() {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};

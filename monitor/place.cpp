@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{32} << 20U;
 
-// For a place that looks at the kernel in the course of the run.
+// For a place that checks the kernel during the run.
 template <RunStatus (*run)(const RunOptions&)>
 PreparedRun prepare_nothing(const RunOptions& /*options*/) {
     return run;

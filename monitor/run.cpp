@@ -66,7 +66,7 @@ ChosenPlace choose_place(const RunOptions& options) {
             add_refusal(refusals, *place, error.what());
         }
     }
-    load_kernel_file(options.kernel); // or this alone is the reason
+    load_kernel_file(options.kernel); // if the kernel is bad, only that is the reason
     std::string reasons;
     for (const Refusal& refusal : refusals) {
         reasons += (reasons.empty() ? "" : "; ") +
@@ -96,7 +96,7 @@ std::string automatic_place() {
 
 namespace {
 
-// Before there is a guest: then, where this process has nothing else to do, nothing is opened any more.
+// Opened before there is a guest: a process that only runs this guest opens no file afterwards.
 Descriptor open_counters(const RunOptions& options, const Place& place) {
     if (options.stats.empty() || !options.is_own_process || !place.has_layers) {
         return Descriptor();

@@ -35,7 +35,7 @@ std::optional<termios> terminal_mode() {
                                                                             : std::nullopt;
 }
 
-// Until the other has ended.
+// Waits for the other process's end.
 siginfo_t await(pid_t process) {
     sigset_t awaited = signals_to_hand_on();
     sigaddset(&awaited, SIGCHLD);
@@ -58,7 +58,7 @@ int judge(const siginfo_t& ended, const std::optional<termios>& terminal) {
     }
     const int number = ended.si_status;
     if (const sigset_t ending = signals_to_hand_on(); sigismember(&ending, number) == 1) {
-        std::signal(number, SIG_DFL); // as if there were no other process
+        std::signal(number, SIG_DFL); // as without the other process
         pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
         raise(number);
     }
@@ -88,13 +88,13 @@ int run_supervised(const std::function<int()>& run) {
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) {
-        _exit(guest_failed); // it has ended before this could tell
+        _exit(guest_failed); // the parent ended before the setting took effect
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     const int status = run();
     std::cout.flush();
     std::cerr.flush();
-    _exit(status); // what the C and C++ libraries do at an end, they may not do here
+    _exit(status); // must not run the exit handlers of the C and C++ libraries
 }
 
 } // namespace previrt

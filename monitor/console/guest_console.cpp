@@ -18,9 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto looks_every = 100ms;   // where something may become due
-constexpr auto ends_within = 3s;      // once it was said to end
-constexpr auto held_back_for = 300ms; // where a person waits for it
+constexpr auto looks_every = 100ms;   // while a deadline may come
+constexpr auto ends_within = 3s;      // after the report of the end
+constexpr auto held_back_for = 300ms; // while a person waits for it
 constexpr std::size_t longest_tail = 2048;
 
 double seconds(std::chrono::duration<double> duration) {
@@ -41,7 +41,7 @@ void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
     }
     begin_ = Clock::now();
     while (!stop_) {
-        // While nobody reads what was printed before, the guest waits for room in its ring.
+        // If nobody reads earlier output, the guest waits for room in its ring.
         const bool reads = !host_.is_full();
         const HostConsole::Polls of_host = host_.wanted(wants_keys());
         std::array<pollfd, 6> waiting = {

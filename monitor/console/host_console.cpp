@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_keys = 4096; // that the guest has not taken yet
-constexpr auto read_within = 2s;        // where the run was ended
-constexpr auto answered_within = 300ms; // by a terminal, over a network too
+constexpr auto read_within = 2s;        // if the monitor ended the run
+constexpr auto answered_within = 300ms; // by a terminal, also over a network
 
 enum Poll : std::uint8_t { keys, output, messages };
 
@@ -44,7 +44,7 @@ void HostConsole::show(std::string_view text) {
         return;
     }
     if (text.find('\033') != std::string_view::npos) {
-        asked_at_ = Clock::now(); // as it may
+        asked_at_ = Clock::now(); // the guest may have asked now
     }
     output_->write(text);
 }
@@ -133,7 +133,7 @@ void HostConsole::await_reader(MachineEnd& end, int signals, std::optional<Clock
     }
 }
 
-// What the guest asked the terminal is answered to whoever reads it next, as if it had been typed.
+// A terminal's answer to the guest would go to the next reader, as if it had been typed.
 void HostConsole::discard_answers() {
     while (asked_at_ && input_open_) {
         const auto left =

@@ -8,7 +8,7 @@ namespace previrt {
 
 namespace {
 
-constexpr std::size_t longest_line = 65536; // what is longer loses its end
+constexpr std::size_t longest_line = 65536; // a longer line loses its end
 
 } // namespace
 

@@ -24,7 +24,7 @@ void require(bool done, const char* action) {
     }
 }
 
-// Takes all that is written to it, or refuses it: a root without devices has a file that is sealed in place
+// A descriptor that takes all writes, or refuses them: in a root without devices it is a sealed file in place
 // of the device.
 Descriptor make_nothing() {
     Descriptor device(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -43,7 +43,7 @@ OutputPump::OutputPump(int descriptor)
       over_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), pipe_(make_pipe()) {
     require(over_event_.number() >= 0, "eventfd");
     require(fcntl(pipe_.write.number(), F_SETFL, O_NONBLOCK) == 0, "pipe");
-    if (output_.number() < 0) { // it has been closed
+    if (output_.number() < 0) { // the caller had closed it
         output_ = Descriptor(fcntl(nothing_.number(), F_DUPFD_CLOEXEC, 0));
         require(output_.number() >= 0, "/dev/null");
     }
@@ -55,12 +55,12 @@ void OutputPump::start() {
     sigset_t before;
     sigfillset(&others);
     sigdelset(&others, calling_signal());
-    pthread_sigmask(SIG_SETMASK, &others, &before); // those of the process are for other threads
+    pthread_sigmask(SIG_SETMASK, &others, &before); // the process's signals are for other threads
     thread_ = std::thread([this] { run(); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// A write that begins from now on goes nowhere; one that has begun is interrupted.
+// From now on writes go nowhere; a write in progress is interrupted.
 OutputPump::~OutputPump() {
     if (!thread_.joinable()) {
         return;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t room = sizeof(monitored::ConsoleRing::bytes);
 
-// The other side's accesses are no C++: atomic ones of ours keep each byte read or written once.
+// The guest's accesses are outside C++'s memory model: atomic accesses read or write each byte once.
 std::atomic_ref<char> byte_at(monitored::ConsoleRing& ring, std::uint32_t counter) {
     return std::atomic_ref<char>(ring.bytes[counter % room]);
 }

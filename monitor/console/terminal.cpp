@@ -23,7 +23,7 @@ RawTerminal::RawTerminal() {
 
 RawTerminal::~RawTerminal() {
     if (saved_) {
-        // Not those that wait for output to be sent: a line that is stopped never sends it.
+        // Not TCSAFLUSH, which waits for output: a stopped line never sends it.
         tcflush(STDIN_FILENO, TCIFLUSH);
         tcsetattr(STDIN_FILENO, TCSANOW, &*saved_);
     }
@@ -45,7 +45,7 @@ void ConsoleWatch::read_line() {
     if (panic != std::string::npos && panic_.empty()) {
         panic_ = line_.substr(panic);
     }
-    // With a time stamp in front, or none; not somewhere in what a program prints.
+    // With or without a time stamp in front, but not in the middle of a program's output.
     const std::size_t text = line_.starts_with('[') ? line_.find("] ") : std::string::npos;
     const std::string_view message = std::string_view(line_).substr(text == std::string::npos ? 0 : text + 2);
     goodbye_ = goodbye_ || message.starts_with("reboot: ") || line_ == "guest: end";

@@ -10,7 +10,7 @@ namespace previrt {
 
 namespace {
 
-// A guest can write such lines as well, and without end.
+// A guest can print such lines too, without end.
 constexpr unsigned most_notes = 64;
 constexpr std::size_t longest_note = 200;
 

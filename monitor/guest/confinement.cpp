@@ -28,7 +28,7 @@ void allow_requests(CallFilter& filter, int processor, std::initializer_list<std
 void confine_processor_thread(int processor) {
     CallFilter filter;
     allow_requests(filter, processor, {KVM_RUN, KVM_GET_REGS});
-    filter.allow({SCMP_SYS(write)}); // that it has ended
+    filter.allow({SCMP_SYS(write)}); // reports the end
     filter.allow(SCMP_SYS(prctl), {CallFilter::equals_int(0, PR_SET_TIMERSLACK)});
     filter.apply();
 }

@@ -18,7 +18,7 @@ namespace previrt {
 
 namespace {
 
-// What a thread threw is for those who wait for it.
+// Passes a thread's exception to the waiting threads.
 class Outcome {
 public:
     template <typename Action>
@@ -69,8 +69,8 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 
 } // namespace
 
-// The guest's memory is touched by two threads or three, each confined: one runs the processor, one reads
-// what the guest prints, one carries its packets. This one only waits for them.
+// Two or three confined threads touch the guest's memory: one runs the processor, one reads the guest's
+// output, one moves its packets. The calling thread only waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets) {

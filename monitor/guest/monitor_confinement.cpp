@@ -31,10 +31,10 @@ namespace previrt {
 
 namespace {
 
-// No file can be opened, made or executed.
+// From now on no file can be opened, made or executed.
 bool close_file_system(bool connects) {
     std::string name = "/tmp/previrt-XXXXXX";
-    // A directory that was removed takes nothing in. All threads share this one.
+    // Nothing can be created in a removed directory. All threads share this root.
     const bool is_empty = !connects && geteuid() == 0 && mkdtemp(name.data()) != nullptr &&
                           chdir(name.c_str()) == 0 && rmdir(name.c_str()) == 0 && chroot(".") == 0;
     return allow_reading_beneath("") || is_empty;
@@ -55,7 +55,7 @@ void allow_signals(CallFilter& filter, const MonitorNeeds& needs) {
 
 void allow_threads(CallFilter& filter) {
     filter.allow(SCMP_SYS(clone), {CallFilter::has(0, CLONE_VM | CLONE_THREAD)});
-    filter.refuse(SCMP_SYS(clone3), ENOSYS); // its flags are in memory: glibc takes clone then
+    filter.refuse(SCMP_SYS(clone3), ENOSYS); // its flags are in memory; glibc then uses clone
     filter.allow({SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(rt_sigaction),
                   SCMP_SYS(rt_sigtimedwait), SCMP_SYS(clock_nanosleep), SCMP_SYS(timer_create),
                   SCMP_SYS(timer_settime), SCMP_SYS(timer_delete), SCMP_SYS(getrandom),
@@ -63,7 +63,7 @@ void allow_threads(CallFilter& filter) {
     for (const int option : {PR_SET_NAME, PR_SET_NO_NEW_PRIVS, PR_SET_TIMERSLACK}) {
         filter.allow(SCMP_SYS(prctl), {CallFilter::equals_int(0, option)});
     }
-    filter.allow({SCMP_SYS(seccomp)}); // further filters, each of a thread
+    filter.allow({SCMP_SYS(seccomp)}); // further filters, of single threads
 }
 
 void allow_descriptors(CallFilter& filter, bool connects) {
@@ -112,7 +112,7 @@ void filter_monitor(const MonitorNeeds& needs) {
 
 } // namespace
 
-// Of whoever connects, files are still root's. Signals may be sent to a guest by either user.
+// For a process that connects, the file-system user stays root. Either user may send signals to a guest.
 bool leave_root(bool connects) {
     const uid_t files = connects ? 0 : nobody;
     return setgroups(0, nullptr) == 0 && setresgid(nogroup, nogroup, nogroup) == 0 &&
@@ -137,7 +137,7 @@ std::vector<std::string> confine_monitor(const MonitorNeeds& needs) {
         missing.emplace_back("a user other than root for the monitor");
     }
     drop_capabilities();
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // which Linux forgets where the user changes
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // Linux forgets this setting when the user changes
     if (getppid() != supervisor) {
         throw InputError("the process that started the monitor has ended");
     }

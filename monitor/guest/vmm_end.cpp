@@ -14,7 +14,7 @@ namespace previrt {
 
 namespace {
 
-// Behind what a filter lets be opened.
+// Works under the filter, which opens no file.
 bool write_to(int file, std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = write(file, text.data(), text.size());

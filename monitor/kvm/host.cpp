@@ -44,7 +44,7 @@ void check_capabilities(const std::string& path, const KvmQuestion& ask) {
     }
 }
 
-// Debian gives it to a group, some containers to root alone.
+// Debian gives permission to a group, some containers to root alone.
 std::string way_to_permission(const std::string& path) {
     constexpr mode_t group_may = S_IRGRP | S_IWGRP;
     struct stat file{};

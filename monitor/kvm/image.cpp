@@ -16,10 +16,10 @@ namespace {
 
 using namespace kvm;
 
-// Behind it is what the monitor puts into the last 2 MiB.
+// The monitor's pages of the last 2 MiB follow it.
 constexpr std::uint64_t most_bytes = handover_address - image_address;
 constexpr std::uint64_t most_privileged_bytes = kvm_privileged::output_address - image_address;
-constexpr std::uint64_t largest_table = 65536; // that a processor's limit can describe
+constexpr std::uint64_t largest_table = 65536; // that a descriptor-table limit can describe
 constexpr std::uint64_t least_task = 104;
 constexpr std::uint64_t least_table = 8;
 
@@ -27,7 +27,7 @@ std::uint64_t end_of(const LoadSegment& segment) {
     return VmmSegments::offset_of(segment) + segment.memory_size;
 }
 
-// In order, each inside and behind the one before it.
+// In order: each inside the bound, and behind the one before.
 void check_segments(const std::vector<LoadSegment>& segments, std::uint64_t most) {
     std::uint64_t end = 0;
     for (const LoadSegment& segment : segments) {

@@ -61,7 +61,7 @@ void map_image(std::span<std::uint8_t> memory, const KvmLayout& layout, const Vm
         const std::uint64_t first = VmmSegments::offset_of(segment) / page_size;
         const std::uint64_t end = VmmSegments::offset_of(segment) + segment.memory_size;
         for (std::uint64_t index = first; index * page_size < end; ++index) {
-            // A page of two segments is what either of them needs.
+            // A page of two segments gets the rights of both.
             const std::uint64_t writable =
                 segment.writable ? entry_writable : entries[index] & entry_writable;
             entries[index] = layout.physical(index * page_size) | (flags & ~entry_writable) | writable;
@@ -93,7 +93,7 @@ void map_memory(std::span<std::uint8_t> memory, const KvmLayout& layout) {
     set_entry(memory, layout.root, root_index, layout.physical(layout.map_level3) | flags);
 }
 
-// Hands out the VMM's memory from its start on.
+// Allocates the VMM's memory from its start on.
 class Places {
 public:
     std::uint64_t take(std::uint64_t bytes) {
@@ -128,7 +128,7 @@ void check_size(const KvmLayout& layout, std::uint64_t bytes) {
     }
 }
 
-// What both modes have.
+// The parts of both modes.
 void place_parts(KvmLayout& layout, Places& places, std::uint64_t image_bytes, std::uint64_t package_bytes) {
     places.take(image_bytes); // at the start
     layout.root = places.take(page_size);
@@ -143,7 +143,7 @@ void place_parts(KvmLayout& layout, Places& places, std::uint64_t image_bytes, s
 
 void place_rest(KvmLayout& layout, Places& places, std::uint64_t room) {
     const std::uint64_t before_vmm = layout.vmm_base - layout.ram_base;
-    // With one table more than the rest needs: for what the tables add.
+    // One table more than the rest needs, for the memory of the tables themselves.
     const std::uint64_t tables = ((before_vmm + places.end() + room) / table_reach) + 2;
     layout.map_level2 = places.take(tables * page_size);
     layout.free.offset = places.take(room);
@@ -157,7 +157,7 @@ void place_rest(KvmLayout& layout, Places& places, std::uint64_t room) {
 KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes) {
     KvmLayout layout{};
     layout.vmm_is_at_level_3 = true;
-    // So that no sum wraps.
+    // Checked first, so that no sum wraps.
     check_size(layout, guest_memory);
     check_size(layout, package_bytes);
     layout.guest_memory = guest_memory;

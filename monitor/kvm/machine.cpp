@@ -20,7 +20,7 @@ namespace {
 
 using namespace kvm;
 
-// Where old Intel processors keep what they need to emulate real mode: no memory of the guest's.
+// Old Intel processors keep data for the emulation of real mode here: it is no memory of the guest.
 constexpr std::uintptr_t intel_task = 0xfffbd000;
 
 } // namespace
@@ -33,7 +33,7 @@ KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64
       event_word_(image.header.event_word - image_address), events_(make_events()) {
     fill_vmm_memory(vmm_memory(), layout_, image, package);
     kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
-    kvm_request(machine_, KVM_CREATE_IRQCHIP, "KVM_CREATE_IRQCHIP"); // before the processor
+    kvm_request(machine_, KVM_CREATE_IRQCHIP, "KVM_CREATE_IRQCHIP"); // must precede the processor
     add_memory();
     add_doorbells();
     processor_ = std::make_unique<KvmProcessor>(kvm, machine_);

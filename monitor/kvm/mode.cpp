@@ -16,12 +16,12 @@ namespace previrt {
 
 namespace {
 
-// mov $count, %cx; here: loop here; hlt - as a processor finds it after reset, of 16 bits.
+// mov $count, %cx; here: loop here; hlt - in the 16-bit mode of a processor after reset.
 constexpr std::uint16_t count = 2000;
 constexpr auto code = std::to_array<std::uint8_t>({0xb9, count & 0xffU, count >> 8U, 0xe2, 0xfe, 0xf4});
 
-// Measured: interpreted 600 ns and more, on a processor less than 1 ns. But the way there and back counts
-// too, and is some 100 us where the processor is emulated.
+// Measured: 600 ns and more if interpreted, less than 1 ns on a processor. But the measurement includes entry
+// and exit, some 100 us on an emulated processor.
 constexpr std::chrono::nanoseconds slowest_native{250};
 
 void start_at_zero(const Descriptor& processor) {
@@ -51,7 +51,7 @@ KvmMode find_kvm_mode(const Descriptor& kvm) {
         static_cast<std::size_t>(kvm_request(kvm, KVM_GET_VCPU_MMAP_SIZE, "KVM_GET_VCPU_MMAP_SIZE")));
     const auto* const run = reinterpret_cast<const kvm_run*>(shared.bytes().data());
 
-    // We may lose the processor meanwhile: the quickest of some tells.
+    // This thread may lose the processor meanwhile: the quickest attempt counts.
     constexpr int attempts = 5;
     auto quickest = std::chrono::nanoseconds::max();
     for (int i = 0; i < attempts && quickest > slowest_native * count; ++i) {

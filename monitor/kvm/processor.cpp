@@ -77,12 +77,12 @@ KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
     receive_calling_signals();
 }
 
-// All that KVM has, and the name of a processor to whom `syscall` of 32-bit code is an invalid opcode. With
-// another's name this KVM would enter level 0 with it, at an address cut to 32 bits, where a program may have
-// code. (CSTAR, which is 0, would make it a page that no program may have.) CPUID at level 3 is the
-// processor's own, whatever stands here.
+// All features that KVM has, and the vendor name of a processor on which `syscall` of 32-bit code is an
+// invalid opcode. With another name this KVM would enter level 0 at an address cut to 32 bits, where a
+// program may have code. (CSTAR, which is 0, would make it a page that no program may have.) CPUID at level 3
+// is the processor's own in any case.
 void KvmProcessor::set_features(const Descriptor& kvm) {
-    constexpr unsigned most = 256; // that KVM ever gives
+    constexpr unsigned most = 256; // the most that KVM gives
     KvmList<kvm_cpuid2> features(most);
     features->nent = most;
     kvm_request(kvm, KVM_GET_SUPPORTED_CPUID, "KVM_GET_SUPPORTED_CPUID", features.get());
@@ -163,7 +163,7 @@ bool KvmProcessor::wants_to_idle() const {
            shared->mmio.phys_addr == doorbells + doorbell_idle && shared->mmio.len == sizeof(std::uint64_t);
 }
 
-// Until the guest's timer, which KVM delivers then, or a call.
+// Until the guest's timer expires, whose interrupt KVM then delivers, or until a doorbell.
 void KvmProcessor::idle(std::uint32_t& event_word) const {
     constexpr std::uint64_t second = 1'000'000'000;
     std::uint64_t left = 0;
@@ -174,8 +174,7 @@ void KvmProcessor::idle(std::uint32_t& event_word) const {
             nullptr, 0);
 }
 
-// What the processor cannot do by itself: but for two doorbells, and signals, the VMM asks for nothing of the
-// kind.
+// An exit that KVM does not handle. Besides two doorbells, and signals, the VMM causes none.
 std::optional<ProcessorEnd> KvmProcessor::judge_exit() const {
     const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
     const auto failed = [&](const std::string& reason) {
@@ -213,7 +212,7 @@ std::string KvmProcessor::place() const {
 
 void KvmProcessor::stop(pthread_t thread) {
     stopped_ = true;
-    // Where the signal comes before KVM_RUN, this makes it come back at once.
+    // If the signal comes before KVM_RUN, this makes KVM_RUN return at once.
     std::atomic_ref(reinterpret_cast<kvm_run*>(shared_.bytes().data())->immediate_exit) = 1;
     pthread_kill(thread, calling_signal());
 }

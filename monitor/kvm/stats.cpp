@@ -13,7 +13,7 @@ namespace previrt {
 
 namespace {
 
-// What is in a file of KVM's statistics (KVM_GET_STATS_FD), of which every offset is checked.
+// A file of KVM's statistics (KVM_GET_STATS_FD). Every offset is checked.
 class StatsFile {
 public:
     explicit StatsFile(const Descriptor& file) {

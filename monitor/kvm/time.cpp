@@ -38,7 +38,7 @@ KvmTime read_kvm_time(const Descriptor& processor) {
     if (best.time_stamp_khz == 0) {
         throw InputError("the host's KVM does not say how fast the time-stamp counter is");
     }
-    // The request takes its time, and we can lose the processor in it: the quickest of some is the best.
+    // This thread may lose the processor during the request: the quickest attempt is the most exact.
     constexpr int attempts = 5;
     std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();
     for (int i = 0; i < attempts; ++i) {

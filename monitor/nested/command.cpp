@@ -48,7 +48,7 @@ std::string nested_command(const std::string& program, const std::vector<std::st
                                       "kvm",   "--memory", std::to_string(options.memory)};
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     if (!options.append.empty()) {
-        add({"--append=" + options.append}); // which may begin with a dash
+        add({"--append=" + options.append}); // the value may begin with a dash
     }
     if (!options.initrd.empty()) {
         add({"--initrd", options.initrd});

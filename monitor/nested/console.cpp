@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::size_t most_lines = 60;
 
-// Where our terminal is the guest's, it is raw.
+// The terminal is raw if it is the guest's.
 void print_line(std::string_view text) {
     std::cerr << text << (isatty(STDIN_FILENO) != 0 ? "\r\n" : "\n");
 }
 
-// We have said ourselves which kernel it is.
+// The outer previrt has already printed the kernel's name.
 void pass_on(std::string_view message) {
     if (!message.starts_with("previrt: ") || message.find(" (sha256 ") == std::string_view::npos) {
         print_line(message);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-// nested-init inserts them in this order, those of a network first.
+// host-init inserts them in this order, those of the network first.
 const std::vector<std::string> modules = {"virt/lib/irqbypass.ko", "drivers/crypto/ccp/ccp.ko",
                                           "arch/x86/kvm/kvm.ko", "arch/x86/kvm/kvm-amd.ko"};
 const std::vector<std::string> network_modules = {"net/llc/llc.ko", "net/802/stp.ko", "net/bridge/bridge.ko",
@@ -43,7 +43,7 @@ const DebianPackages& packages() {
     return list;
 }
 
-// Where nested-init is and what it uses.
+// The path of host-init and of its files.
 std::string here(const std::string& name) {
     return "/.previrt-nested/" + name;
 }
@@ -77,7 +77,7 @@ void add_userland(Initramfs& initramfs, const NestedHost& host, bool network) {
     }
 }
 
-// With the VMMs that it may want.
+// With all VMMs that it may need.
 void add_previrt(Initramfs& initramfs) {
     initramfs.add_file_of_host(this_program());
     for (const std::string& library : loaded_libraries()) {
@@ -134,8 +134,8 @@ std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const Ru
     return std::move(initramfs).finish();
 }
 
-// Its initramfs is there twice when it starts, packed and unpacked, and unpacked it may take half of what the
-// packed one leaves.
+// When Linux starts, the initramfs is in memory twice, packed and unpacked, and unpacked it may take half of
+// the memory that the packed one leaves.
 std::uint64_t nested_host_memory(std::uint64_t initramfs_bytes, std::uint64_t guest) {
     return (guest + (3 * initramfs_bytes) + (256 * mib) + mib - 1) / mib * mib;
 }

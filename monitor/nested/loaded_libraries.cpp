@@ -10,7 +10,7 @@ std::vector<std::string> loaded_libraries() {
     dl_iterate_phdr(
         [](dl_phdr_info* information, std::size_t /*size*/, void* list) {
             const std::string name = information->dlpi_name;
-            if (name.starts_with('/')) { // neither this program nor what the kernel maps
+            if (name.starts_with('/')) { // neither this program nor the kernel's vDSO
                 static_cast<std::vector<std::string>*>(list)->push_back(name);
             }
             return 0;

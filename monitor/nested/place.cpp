@@ -21,15 +21,15 @@ namespace previrt {
 
 namespace {
 
-// QEMU's EPYC without what it would say that it cannot do.
+// QEMU's EPYC without the features for which TCG prints a warning.
 constexpr const char* processor = "EPYC,-rdseed,-sha-ni,-fxsr-opt,-misalignsse,-3dnowprefetch,-osvw,"
                                   "-topoext,-nrip-save,-xsavec";
 
-// Once the guest has ended, or should have: the previrt in the machine judges, and its limits are shorter.
+// After the guest has ended, or should have: the previrt in the machine judges, and its limits are shorter.
 constexpr std::chrono::seconds reports_within{60};
 
-// Behind the console. `number` tells it from others. QEMU opens a pipe of ours only out of a set of
-// descriptors, and would truncate what it does not append to.
+// A serial line after the console. `number` distinguishes it. QEMU opens an inherited pipe only from a set of
+// descriptors, and would truncate it unless it appends.
 void add_channel(MachineOptions& machine, SerialChannel& channel, const std::string& number) {
     const int descriptor = machine.hand_on(channel.take_machine_end());
     const std::string name = "channel" + number;
@@ -74,7 +74,7 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
         if (!report.counters().empty()) {
             write_text(options.stats, report.counters());
         }
-        // What the guest printed last may have found no reader here.
+        // The guest's last output may have found no reader here.
         const std::optional<RunStatus> decided =
             *status == guest_ended ? judge_guest(options, end) : std::nullopt;
         return decided ? *decided : status_of(*status);
@@ -97,10 +97,10 @@ RunStatus judge(const RunOptions& options, const NestedConsole& console, const M
 } // namespace
 
 RunStatus run_nested_kvm(const RunOptions& options) {
-    load_kernel_file(options.kernel); // before anything is downloaded for it
+    load_kernel_file(options.kernel); // fails before anything is downloaded for it
     options.announce(sha256_of_file(options.kernel));
     const TemporaryDirectory directory;
-    read_qemu_version(); // or there is nothing to download for
+    read_qemu_version(); // fails before anything is downloaded
     const NestedHost host = prepare_nested_host();
     const bool person = options.watch_console && isatty(STDIN_FILENO) != 0;
     const std::string initramfs = directory.path() + "/initramfs";

@@ -25,7 +25,7 @@ constexpr const char* forms =
     "none, user[,host-loopback][,mtu=68..9000][,tcp=[HOSTADDR:]HOSTPORT:GUESTPORT][,udp=...], "
     "tap=NAME or switch=SOCKET; behind the last three [,mac=52:54:..]";
 
-// Of all of the text, and without a sign.
+// All of the text must be a number without a sign.
 std::optional<unsigned> parse_number(std::string_view text, int base, unsigned least, unsigned most) {
     unsigned number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
@@ -35,7 +35,7 @@ std::optional<unsigned> parse_number(std::string_view text, int base, unsigned l
     return number;
 }
 
-// What is before the next of them, which goes too.
+// Returns the text before the next separator, and removes both.
 std::string_view take_up_to(std::string_view& text, char separator) {
     const std::size_t end = std::min(text.find(separator), text.size());
     const std::string_view taken = text.substr(0, end);
@@ -61,7 +61,7 @@ std::optional<MacAddress> parse_mac(std::string_view text) {
     return (mac[0] & group) != 0 || mac == MacAddress{} ? std::nullopt : std::optional(mac);
 }
 
-// Nobody from other machines comes in where nobody has asked for that.
+// Other machines reach no port, unless the user gives an address.
 constexpr std::string_view usual_host_address = "127.0.0.1";
 
 std::optional<PortForward> parse_forward(bool udp, std::string_view text) {
@@ -90,7 +90,7 @@ std::optional<PortForward> parse_forward(bool udp, std::string_view text) {
                        .text = (udp ? "udp=" : "tcp=") + std::string(text)};
 }
 
-// Another for each guest, as more than one may be on a link.
+// A random one, because several guests may be on a link.
 MacAddress random_mac() {
     MacAddress mac = usual_mac;
     constexpr std::size_t vendor = 3;

@@ -43,7 +43,7 @@ void GuestNetwork::judge_isolation(const RunOptions& options) const {
 
 void GuestNetwork::relay(monitored::NetworkStart& start, const GuestRings& rings,
                          const std::function<void()>& call_guest, pid_t group) {
-    std::optional<SwitchReturn> switch_return; // whose thread does not see the guest's memory
+    std::optional<SwitchReturn> switch_return; // its thread does not touch the guest's memory
     if (choice_.kind == NetworkKind::by_switch) {
         switch_return.emplace(choice_.name, end_.packets().number, events_);
     }

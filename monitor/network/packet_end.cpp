@@ -14,7 +14,7 @@ namespace previrt {
 
 namespace {
 
-// As Linux's tap devices have it; <linux/virtio_net.h> is no C++.
+// The header of Linux's tap devices; <linux/virtio_net.h> is no C++.
 struct VirtioHeader {
     std::uint8_t flags;
     std::uint8_t segment_type;
@@ -50,8 +50,8 @@ VirtioHeader header_of(const ethernet::Unfinished& left) {
     return header;
 }
 
-// The sum of the pseudo header is where the checksum goes, whatever the protocols are. False: nothing is
-// there.
+// The checksum field has the sum of the pseudo header, for every protocol. False: the field is outside the
+// packet.
 bool finish_checksum(std::span<std::uint8_t> packet, const VirtioHeader& header) {
     const std::size_t place = std::size_t{header.checksum_start} + header.checksum_offset;
     if (place + sizeof(std::uint16_t) > packet.size()) {
@@ -59,7 +59,7 @@ bool finish_checksum(std::span<std::uint8_t> packet, const VirtioHeader& header)
     }
     auto checksum =
         static_cast<std::uint16_t>(~ethernet::internet_sum(packet.subspan(header.checksum_start)));
-    checksum = checksum == 0 ? ethernet::all_ones : checksum; // for UDP 0 says that there is none
+    checksum = checksum == 0 ? ethernet::all_ones : checksum; // UDP uses 0 for no checksum
     std::memcpy(&packet[place], &checksum, sizeof checksum);
     return true;
 }

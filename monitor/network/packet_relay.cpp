@@ -19,8 +19,7 @@ namespace previrt {
 
 namespace {
 
-constexpr int longest_batch =
-    64; // frames, after which the guest is called and the other direction has its turn
+constexpr int longest_batch = 64; // frames; then the guest is called and the other direction gets its turn
 
 constexpr timespec no_time{};
 constexpr timespec pace{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(StreamPace::wait).count()};
@@ -29,7 +28,7 @@ bool is_gone(int error) {
     return error == EPIPE || error == ECONNRESET || error == ENOTCONN || error == EBADF || error == EBADFD;
 }
 
-// Writing to a socket that was closed is no more than an error.
+// A write to a closed socket must be an error, and no signal.
 void hold_pipe_signal() {
     sigset_t held;
     sigemptyset(&held);
@@ -54,7 +53,7 @@ void PacketRelay::run() {
         call_if_asked();
         lives = rest(sending, receiving);
     }
-    send(); // its last words
+    send(); // the guest's last packets
 }
 
 PacketRelay::Stop PacketRelay::send() {
@@ -75,7 +74,7 @@ PacketRelay::Stop PacketRelay::send() {
     return Stop::bound;
 }
 
-// From where the guest can still change it: it goes out as the kernel reads it, once.
+// The guest can still change the packet: the kernel reads it once, and sends that.
 PacketRelay::Stop PacketRelay::write_packet(const monitored::RingPacket& packet) {
     const ethernet::Unfinished& left = packet.state.left;
     if (end_.write(packet.bytes, left) >= 0) {
@@ -88,7 +87,7 @@ PacketRelay::Stop PacketRelay::write_packet(const monitored::RingPacket& packet)
         end_has_room_ = errno == EINTR;
         return Stop::no_room;
     }
-    ++counts_.sent_dropped; // a tap that is down, for example, takes none
+    ++counts_.sent_dropped; // for example, a tap that is down takes none
     if (is_gone(errno)) {
         lose_end();
     }
@@ -150,7 +149,7 @@ PacketRelay::Stop PacketRelay::receive() {
 }
 
 void PacketRelay::call_if_asked() {
-    // Both, as each clears its flag.
+    // Call both, because each clears its flag.
     const bool for_frames = has_committed_ && received_.must_call();
     const bool for_room = has_released_ && sent_.must_call();
     has_committed_ = false;
@@ -161,8 +160,8 @@ void PacketRelay::call_if_asked() {
     }
 }
 
-// Asks to be called where it has not. What only claims to be something is nothing: else a guest could keep us
-// from sleeping.
+// Asks for a doorbell unless there is a packet. A false counter without a packet counts as nothing: otherwise
+// a guest could keep this thread from sleeping.
 bool PacketRelay::guest_has_sent() {
     return !sent_.wait() && sent_.next();
 }
@@ -179,7 +178,7 @@ bool PacketRelay::rest(Stop sending, Stop receiving) {
 bool PacketRelay::wait_for_stream() {
     std::array<pollfd, 2> waiting = {{{.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
                                       {.fd = events_.cable.number(), .events = POLLIN, .revents = 0}}};
-    end_has_frames_ = true; // there may be any of it then
+    end_has_frames_ = true; // there may be some after the wait
     end_has_room_ = true;
     if (ppoll(waiting.data(), waiting.size(), &pace, nullptr) > 0) {
         follow_cable();
@@ -187,7 +186,7 @@ bool PacketRelay::wait_for_stream() {
     return waiting[0].revents == 0;
 }
 
-// Until there is something to do.
+// Until there is work.
 bool PacketRelay::sleep(Stop sending, Stop receiving) {
     if (sending == Stop::no_room && end_has_room_) {
         sending = Stop::bound;

@@ -18,7 +18,7 @@ namespace previrt {
 
 namespace {
 
-// The bits mean the same, but are not said to be the same.
+// libslirp's bits and those of poll() mean the same, but need not be equal.
 struct EventName {
     int slirp;
     short poll;
@@ -51,8 +51,8 @@ in_addr address(const char* text) {
     return address;
 }
 
-// libslirp 4.7.0 can be led to write outside its memory by how a guest cuts a packet into pieces: it gets
-// whole ones only.
+// A guest can make libslirp 4.7.0 write outside its memory by its fragments: libslirp gets only whole
+// packets.
 bool is_fragment(std::span<const std::uint8_t> frame) {
     constexpr std::size_t type = 12;
     constexpr std::size_t flags_and_offset = 20;
@@ -79,7 +79,7 @@ std::uint32_t address_at(std::span<const std::uint8_t> frame, std::size_t offset
     return value;
 }
 
-// Zero behind the frame's end.
+// 0 behind the frame's end.
 std::size_t word_of_transport(std::span<const std::uint8_t> frame, std::size_t offset) {
     const std::size_t at = transport_at + (std::size_t{4} * (frame[transport_at] & 0xfU)) + offset;
     return at + 1 < frame.size() ? static_cast<std::size_t>(frame[at] << 8U | frame[at + 1]) : 0;
@@ -96,7 +96,7 @@ std::int64_t nanoseconds() {
 
 } // namespace
 
-// Timers are for IPv6, which is off.
+// libslirp needs timers only for IPv6, which is off.
 const SlirpCb SlirpNetwork::callbacks = {
     .send_packet = [](const void* bytes, std::size_t length, void* network) -> ssize_t {
         static_cast<SlirpNetwork*>(network)->give_frame({static_cast<const std::uint8_t*>(bytes), length});
@@ -107,9 +107,9 @@ const SlirpCb SlirpNetwork::callbacks = {
     .timer_new = [](SlirpTimerCb, void*, void*) -> void* { std::abort(); },
     .timer_free = [](void*, void*) { std::abort(); },
     .timer_mod = [](void*, std::int64_t, void*) { std::abort(); },
-    .register_poll_fd = [](int, void*) {}, // each is named anew before each poll
+    .register_poll_fd = [](int, void*) {}, // every poll gets all descriptors anew
     .unregister_poll_fd = [](int, void*) {},
-    .notify = [](void*) {}, // there is no thread but this
+    .notify = [](void*) {}, // there is no other thread
     .init_completed = [](Slirp*, void*) {},
     .timer_new_opaque = [](SlirpTimerId, void*, void*) -> void* { std::abort(); }};
 
@@ -123,7 +123,7 @@ SlirpNetwork::SlirpNetwork(const NetworkChoice& choice, int socket)
     configuration.vhost = address("10.0.2.2");
     configuration.vdhcp_start = address("10.0.2.15");
     configuration.vnameserver = address("10.0.2.3");
-    // libslirp would drop what the guest answers to a forwarded datagram as well.
+    // libslirp would also drop the guest's answer to a forwarded datagram.
     const bool forwards_datagrams =
         std::ranges::any_of(choice.forwards, [](const PortForward& each) { return each.udp; });
     configuration.disable_host_loopback = !choice.host_loopback && !forwards_datagrams;
@@ -176,7 +176,7 @@ void SlirpNetwork::run() {
     }
 }
 
-// Some, so that those who send to the guest have their turn. False: it has ended.
+// Takes a few frames, so that peers of the guest get their turn. False: the guest has ended.
 bool SlirpNetwork::take_frames() {
     constexpr int most_in_turn = 64;
     std::array<std::uint8_t, longest_frame> bytes;
@@ -197,8 +197,8 @@ bool SlirpNetwork::take_frames() {
     return true;
 }
 
-// This machine connects to 0/8 and 127/8 by its loopback, whatever libslirp was told, and libslirp to its own
-// names for that: a connection begins with SYN without ACK.
+// This machine connects to 0/8 and 127/8 by its loopback, whatever libslirp was told, and libslirp maps names
+// of its own to it. A connection begins with SYN without ACK.
 bool SlirpNetwork::is_refused(std::span<const std::uint8_t> frame) const {
     constexpr std::uint32_t everybody = 0xffffffff;
     constexpr std::size_t flags = 12; // low byte of the word

@@ -16,7 +16,7 @@ namespace previrt {
 
 namespace {
 
-// The kernel would take a % for a pattern.
+// The kernel would take a % in it for a pattern.
 bool can_be_name(const std::string& name) {
     return !name.empty() && name.size() < IFNAMSIZ &&
            std::ranges::all_of(
@@ -66,12 +66,12 @@ Descriptor open_tap(const std::string& name) {
     if (ioctl(tap.number(), TUNSETIFF, &request) != 0) {
         refuse(name, why_no_device(name, errno));
     }
-    // Who had it before may have left it with longer ones.
+    // The previous owner may have set a longer header.
     constexpr int header_bytes = 10;
     if (ioctl(tap.number(), TUNSETVNETHDRSZ, &header_bytes) != 0) {
         refuse(name, "TUNSETVNETHDRSZ: " + std::generic_category().message(errno));
     }
-    // What is read may be a segment to cut, or lack a checksum.
+    // A packet that is read may be merged, or lack a checksum.
     if (ioctl(tap.number(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0) {
         refuse(name, "TUNSETOFFLOAD: " + std::generic_category().message(errno));
     }

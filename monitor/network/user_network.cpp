@@ -20,7 +20,7 @@ namespace previrt {
 
 namespace {
 
-// The child's first message: what it lacks. Throws InputError where it failed.
+// The child's first message: the missing layers. Throws InputError if the child failed.
 std::string await_start(const Descriptor& end) {
     std::array<char, 512> text{};
     ssize_t got = 0;

@@ -34,7 +34,7 @@ void require(bool done, const char* what) {
     }
 }
 
-// A terminal's signals are for the monitor, which ends us.
+// A terminal's signals are for the monitor, which ends this process.
 void leave_terminal() {
     for (int number = 1; number < NSIG; ++number) {
         std::signal(number, number == SIGPIPE ? SIG_IGN : SIG_DFL);
@@ -45,8 +45,8 @@ void leave_terminal() {
     setpgid(0, 0);
 }
 
-// Gives where the socket is now. What a library prints must not get into a connection that has got the number
-// of standard error.
+// Returns the socket's new number. A library's messages must not get into a connection that has the number of
+// standard error.
 int keep_only(int socket) {
     constexpr int first_closed = 4;
     constexpr int place = 3;
@@ -70,7 +70,7 @@ void drop_user() {
     }
 }
 
-// Each of a guest's connections is a descriptor here, and is looked at in each turn.
+// Each of the guest's connections is a descriptor here, and each turn polls all of them.
 void set_limits() {
     constexpr rlim_t most_descriptors = 1024;
     for (const auto& [resource, most] :
@@ -88,14 +88,14 @@ void end_with_monitor() {
     require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, "PR_SET_PDEATHSIG");
 }
 
-// libslirp looks up who knows names here each time that it has changed.
+// libslirp rereads the file of name servers here whenever it has changed.
 std::string directory_of_name_servers() {
     std::error_code absent;
     const std::filesystem::path file = std::filesystem::canonical("/etc/resolv.conf", absent);
     return absent ? "" : file.parent_path().string();
 }
 
-// Sockets of IPv4, and files to read.
+// Permits sockets of IPv4, and files for reading.
 void confine() {
     CallFilter filter;
     filter.allow({SCMP_SYS(poll),       SCMP_SYS(ppoll),      SCMP_SYS(read),        SCMP_SYS(write),
@@ -134,7 +134,7 @@ void become_user_network(const NetworkChoice& choice, int socket) {
         }
         drop_user();
         set_limits();
-        end_with_monitor(); // Linux forgets it where the user changes
+        end_with_monitor(); // Linux forgets this setting when the user changes
         confine();
         tell(socket, UserNetworkStart::begun, lacking);
         network.run();

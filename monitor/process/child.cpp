@@ -32,10 +32,11 @@ public:
         const ProcessGo go = await_monitor();
         drop_what_programs_could_gain();
         if (child_.has_user_namespace) {
-            require(become_nobody(), ProcessStep::user); // all that there is in it
+            require(become_nobody(), ProcessStep::user); // the namespace has no other user
         }
         empty_root();
-        if (!child_.has_user_namespace && may(CAP_KILL)) { // or the monitor could not end us
+        if (!child_.has_user_namespace &&
+            may(CAP_KILL)) { // otherwise the monitor could not kill this process
             report_.is_another_user = syscall(SYS_setgroups, 0, nullptr) == 0 && become_nobody();
         }
         forget_signals();
@@ -47,8 +48,8 @@ public:
         if (go == ProcessGo::bound_processes_of_user || (go == ProcessGo::ask_for_processes && asked < 0)) {
             bound_processes_of_user();
         }
-        // Before the limits: where the user has other descriptors on their way, the limit of ours holds for
-        // them.
+        // Before the limits: if the user has other descriptors in transit, this process's limit counts them
+        // too.
         require(say(asked), ProcessStep::monitor);
         set_limits();
         report_.is_ready = true;
@@ -108,13 +109,13 @@ private:
             got = read(monitor_, &go, sizeof go);
         } while (got < 0 && errno == EINTR);
         if (got == 0) {
-            _exit(1); // it has ended
+            _exit(1); // the monitor has ended
         }
         require(got == sizeof go, ProcessStep::monitor);
         return go;
     }
 
-    // The C library's would have other threads follow, which are the monitor's.
+    // The C library would change other threads too, which are the monitor's.
     static bool become_nobody() {
         return syscall(SYS_setresgid, nogroup, nogroup, nogroup) == 0 &&
                syscall(SYS_setresuid, nobody, nobody, nobody) == 0;
@@ -122,7 +123,7 @@ private:
 
     void empty_root() {
         if (child_.has_mount_namespace) {
-            constexpr const char* place = "/proc"; // any that is there
+            constexpr const char* place = "/proc"; // any existing directory
             constexpr unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
             require(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                         mount("none", place, "tmpfs", flags, "size=4k,nr_inodes=1") == 0 &&
@@ -131,23 +132,23 @@ private:
                     ProcessStep::empty_root);
             report_.has_empty_root = true;
         } else if (may(CAP_SYS_CHROOT)) {
-            // A directory that was removed takes nothing in.
+            // Nothing can be created in a removed directory.
             char name[] = "/tmp/previrt-XXXXXX";
             report_.has_empty_root =
                 mkdtemp(name) != nullptr && chdir(name) == 0 && rmdir(name) == 0 && chroot(".") == 0;
         }
     }
 
-    // Behind what changes the user, which makes Linux forget it.
+    // After the change of the user, at which Linux forgets this setting.
     void end_with_monitor() {
         pollfd gone{.fd = monitor_, .events = 0, .revents = 0};
         require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && poll(&gone, 1, 0) >= 0, ProcessStep::monitor);
         if ((gone.revents & POLLHUP) != 0) {
-            _exit(1); // before this could tell
+            _exit(1); // the parent ended before the setting took effect
         }
     }
 
-    // The monitor's calls go to the whole group, and so to what has no handler.
+    // The monitor's doorbell goes to the whole group, also to processes without a handler.
     static void forget_signals() {
         setpgid(0, 0);
         for (int number = 1; number < NSIG; ++number) {
@@ -159,9 +160,9 @@ private:
         sigprocmask(SIG_SETMASK, &none, nullptr);
     }
 
-    // What we are is the keeper; its children close the end that we write to. When nobody has it any more,
-    // Linux tells the owner of the other end, the group, by the signal that the owner chose. No guest can
-    // close that end or choose anew: its filter has neither call.
+    // This process becomes the keeper; its children close its end of the pipe. When no process has that end
+    // any more, Linux sends the signal that the owner of the other end chose to that owner, the group. No
+    // guest can close that end or choose anew: its filter permits neither call.
     void tie_to_keeper() {
         int ends[2] = {-1, -1};
         require(pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[0], F_SETSIG, SIGKILL) == 0 &&
@@ -171,13 +172,14 @@ private:
         keepers_end_ = ends[1];
     }
 
-    // Where no filter of ours may ask, as another asks already: Linux counts all of the user's. The limit
-    // lies so far above what there are now. Of root it counts none, and nothing is left to hold a guest by.
+    // For a machine on which no filter of previrt's can ask, because another one does: Linux bounds all
+    // processes of the user. The limit lies above the present number. Linux counts none of root's, so root
+    // can hold no guest by it.
     void bound_processes_of_user() {
         rlimit limit{};
         require(getrlimit(RLIMIT_NPROC, &limit) == 0, ProcessStep::processes);
         const rlim_t most = limit.rlim_max;
-        rlim_t refusing = 0; // as a limit, with which there can be no further process
+        rlim_t refusing = 0; // as a limit: no further process is possible
         rlim_t allowing = most < most_counted ? most : most_counted;
         errno = EPERM;
         require(!may_be_one_more(refusing, most), ProcessStep::processes);
@@ -219,7 +221,7 @@ private:
         }
     }
 
-    // Nor does exec give root's back: it may add none.
+    // An exec does not give root's privileges back either.
     void drop_privileges() {
         __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
         const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -227,7 +229,7 @@ private:
                 ProcessStep::privileges);
     }
 
-    // First to where none of them is.
+    // Moves them first to numbers that none of them has.
     void move_descriptors() {
         const struct {
             int from;
@@ -256,7 +258,7 @@ private:
         closefrom(first_closed);
     }
 
-    static constexpr rlim_t most_counted = rlim_t{1} << 22U; // as many as Linux has numbers for
+    static constexpr rlim_t most_counted = rlim_t{1} << 22U; // as many as Linux has process numbers
 
     const ProcessChild& child_;
     int monitor_ = child_.monitor;

@@ -17,7 +17,7 @@ std::uint64_t nanoseconds_of() {
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
 }
 
-// We can lose the processor between the two: the quickest of some is the best.
+// This thread may lose the processor between the two readings: the quickest attempt is the most exact.
 template <typename Clock>
 ClockReading read_against() {
     constexpr int attempts = 20;

@@ -26,17 +26,17 @@ ProcessLeaves::~ProcessLeaves() {
 }
 
 void ProcessLeaves::answer() {
-    // Linux wants it empty.
+    // Linux demands an empty one.
     std::memset(question_, 0, sizeof *question_);
     if (seccomp_notify_receive(asked_.number(), question_) != 0) {
-        return; // it has been interrupted, and will ask again, or has ended
+        return; // the process was interrupted and will ask again, or has ended
     }
     *answer_ = {};
     answer_->id = question_->id;
     if (left_ == 0) {
         answer_->error = -EAGAIN;
     } else {
-        // What it asked for stays: it is in registers, and there is no other thread.
+        // The request cannot change: its arguments are in registers, and there is no other thread.
         answer_->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     }
     if (seccomp_notify_respond(asked_.number(), answer_) == 0 && left_ != 0) {
@@ -45,7 +45,7 @@ void ProcessLeaves::answer() {
 }
 
 int ask_for_processes() {
-    // No look at the architecture: another's calls end in the guest's own filter.
+    // The architecture does not matter: other architectures' calls end in the guest's own filter.
     sock_filter instructions[] = {
         {.code = BPF_LD | BPF_W | BPF_ABS, .jt = 0, .jf = 0, .k = offsetof(seccomp_data, nr)},
         {.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 0, .jf = 1, .k = SYS_clone},

@@ -67,9 +67,9 @@ std::vector<std::uint8_t> make_process_filter(bool isolates) {
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
     }
-    // Another architecture's calls, which have other numbers.
+    // Calls of another architecture, which have other numbers.
     check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
-    // The guest's memory, anywhere in the process.
+    // The guest's memory, at any address in the process.
     constexpr std::uint64_t rights = PROT_READ | PROT_WRITE | PROT_EXEC;
     for (const std::uint64_t in_advance : {std::uint64_t{0}, std::uint64_t{MAP_POPULATE}}) {
         allow(filter, SCMP_SYS(mmap),
@@ -82,11 +82,11 @@ std::vector<std::uint8_t> make_process_filter(bool isolates) {
     constexpr std::uint64_t write_local_table = 0x11;
     allow(filter, SCMP_SYS(modify_ldt), {equals(0, write_local_table)});
     allow(filter, SCMP_SYS(mprotect), {has_not(2, ~rights)});
-    // Another process, with nothing of ours but this memory.
+    // Another process, which shares nothing but this memory.
     allow(filter, SCMP_SYS(clone), {equals(0, CLONE_PARENT | SIGCHLD)});
     allow(filter, SCMP_SYS(prctl),
           {equals(0, PR_SET_SYSCALL_USER_DISPATCH), equals(1, PR_SYS_DISPATCH_ON), equals(4, 0)});
-    // The first timer, and nothing told of what it was set to.
+    // The first timer; the old setting is not returned.
     allow(filter, SCMP_SYS(timer_create), {equals(0, CLOCK_MONOTONIC)});
     allow(filter, SCMP_SYS(timer_settime), {equals(0, 0), equals(1, 0), equals(3, 0)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAIT)});
@@ -102,7 +102,7 @@ std::vector<std::uint8_t> make_process_filter(bool isolates) {
         allow(filter, SCMP_SYS(kill), {equals(1, user_signal)});
     }
     allow(filter, SCMP_SYS(rt_sigreturn));
-    // What old programs call at fixed addresses, which the host does for them where it is asked for.
+    // Old programs call these at fixed addresses, and the host does them if it is configured so.
     for (const int call : {SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getcpu)}) {
         allow(filter, call);
     }

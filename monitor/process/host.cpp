@@ -12,12 +12,12 @@ namespace previrt {
 
 namespace {
 
-constexpr unsigned long fsgsbase = 2; // of AT_HWCAP2
+constexpr unsigned long fsgsbase = 2; // in AT_HWCAP2
 
 } // namespace
 
 ProcessHost find_process_host() {
-    // Off it is already: a kernel without it refuses even that.
+    // It is off already: a kernel without it refuses even this.
     return {.has_fsgsbase = (getauxval(AT_HWCAP2) & fsgsbase) != 0,
             .has_user_dispatch = prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) == 0};
 }

@@ -35,13 +35,13 @@ namespace {
 using namespace process;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
-constexpr unsigned processors = 1; // of any guest here
+constexpr unsigned processors = 1; // of every guest in a process
 
 std::string system_error(int error) {
     return std::generic_category().message(error);
 }
 
-// Its size is for good: the monitor reads it, and behind an end there would be nothing to read.
+// The size is sealed so that the guest cannot truncate the file while the monitor reads it.
 Descriptor make_file(std::uint64_t bytes) {
     Descriptor file(memfd_create("previrt-guest", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file.number() < 0 || ftruncate(file.number(), static_cast<off_t>(bytes)) != 0 ||
@@ -51,7 +51,7 @@ Descriptor make_file(std::uint64_t bytes) {
     return file;
 }
 
-// Not through a mapping: there each new page would cost a fault.
+// By system calls: through a mapping each new page would cost a fault.
 void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
     while (!bytes.empty()) {
         const ssize_t written = pwrite(file.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -82,7 +82,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
     fill(image, filter, package);
-    package = {}; // which the child would have to be given a copy of
+    package = {}; // so that the child gets no copy of it
     const Descriptor program = make_executable(image.file);
     first_ = start_process({.file = program.number(),
                             .memory = file_.number(),
@@ -94,7 +94,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .has_user_processes = options.isolate},
                            plans);
     if (!first_.layers.has_other_namespaces) {
-        prctl(PR_SET_CHILD_SUBREAPER, 1); // what it leaves is ours to wait for
+        prctl(PR_SET_CHILD_SUBREAPER, 1); // this process waits for the keeper's orphans
     }
 }
 
@@ -134,7 +134,7 @@ void ProcessMachine::describe_end(std::ostream& output) const {
     }
 }
 
-// Something is in the guest's ring. Whichever process runs the virtual processor looks; one that waits is
+// There is work in the guest's ring. The process that runs the virtual processor looks; a waiting one is
 // woken.
 void ProcessMachine::call() const {
     auto* const word = reinterpret_cast<std::uint32_t*>(memory_->bytes().subspan(event_word_, 4).data());
@@ -143,7 +143,7 @@ void ProcessMachine::call() const {
     kill(-first_.process, event_signal);
 }
 
-// Until the first has ended: with any of the others, and so with the guest.
+// Until the keeper has ended, which ends with any of the others, and so with the guest.
 ProcessorEnd ProcessMachine::wait() {
     const Descriptor first(static_cast<int>(syscall(SYS_pidfd_open, first_.process, 0)));
     if (first.number() < 0) {
@@ -161,7 +161,7 @@ ProcessorEnd ProcessMachine::wait() {
             leaves.answer();
         }
         if ((waiting[1].revents & POLLHUP) != 0) {
-            waiting[1].fd = -1; // nobody is left to ask
+            waiting[1].fd = -1; // nobody asks any more
         }
         if (waiting[2].revents != 0 && waiting[0].revents == 0) {
             passed = follow_watch();
@@ -197,12 +197,12 @@ std::string ProcessMachine::follow_watch() const {
     return {};
 }
 
-// The first has ended.
+// The keeper has ended.
 ProcessorEnd ProcessMachine::judge_end() const {
     ProcessorEnd exit;
     siginfo_t ended{};
     waitid(P_PID, static_cast<id_t>(first_.process), &ended, WEXITED | WNOWAIT);
-    constexpr int first_signal = 128; // as keeper.S counts
+    constexpr int first_signal = 128; // in keeper.S's exit status
     if (ended.si_code != CLD_EXITED || ended.si_status > first_signal) {
         const int signal = ended.si_code == CLD_EXITED ? ended.si_status - first_signal : ended.si_status;
         exit.failure = std::string("signal ") + strsignal(signal);

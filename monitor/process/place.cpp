@@ -47,7 +47,7 @@ PreparedGuest prepare(const RunOptions& options) {
                                                    .strict = options.strict})};
 }
 
-// A memory file promises more than there is.
+// A memory file may be larger than the machine's memory.
 void warn_of_too_much(std::uint64_t memory) {
     constexpr unsigned mib_shift = 20;
     struct sysinfo machine{};

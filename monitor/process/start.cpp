@@ -27,7 +27,7 @@ std::string system_error(int error) {
     return std::generic_category().message(error);
 }
 
-// Each user namespace for itself: else all of the user's are counted.
+// Whether Linux counts each user namespace separately; otherwise it counts all of the user's processes.
 bool linux_counts_by_namespace() {
     utsname system{};
     uname(&system);
@@ -48,7 +48,8 @@ std::string map_of(unsigned inside, unsigned outside) {
     return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
 }
 
-// Nobody inside is the one outside, where we may say so; else it is us. Gives who.
+// Maps the user nobody inside to nobody outside, if this process may; otherwise to this process's user.
+// Returns the user.
 std::optional<uid_t> map_users(pid_t process) {
     if (geteuid() == 0 && write_file_of_process(process, "uid_map", map_of(nobody, nobody)) &&
         write_file_of_process(process, "gid_map", map_of(nogroup, nogroup))) {
@@ -105,7 +106,7 @@ private:
         const std::uint64_t namespaces =
             (plan_.user_namespace ? CLONE_NEWUSER : 0) | (plan_.other_namespaces ? others : 0);
         is_counted_ = plan_.user_namespace && linux_counts_by_namespace();
-        const rlim_t most_processes = rlim_t{program_.processes} + 1; // the one that waits for the others
+        const rlim_t most_processes = rlim_t{program_.processes} + 1; // and the keeper
         const rlim_t own = is_counted_ ? most_processes : RLIM_INFINITY;
         const rlim_t own_signals = is_counted_ ? 4 * most_processes : RLIM_INFINITY; // timers too
         const ProcessChild child{
@@ -136,7 +137,7 @@ private:
     }
 
     std::string prepare(pid_t process) {
-        // Where memory is short, a guest goes before what else runs here. It is no loss where that cannot be.
+        // If memory is short, Linux kills a guest first. If this fails, nothing is lost.
         write_file_of_process(process, "oom_score_adj", "500");
         if (plan_.user_namespace) {
             const std::optional<uid_t> user = map_users(process);
@@ -144,9 +145,9 @@ private:
                 return std::string("a map of its users: ") + system_error(errno);
             }
             is_another_user_ = *user != geteuid();
-            is_counted_ = is_counted_ && *user != 0; // root's are not
+            is_counted_ = is_counted_ && *user != 0; // Linux counts none of root's
         }
-        const ProcessGo unless_counted = // a process has one filter that asks
+        const ProcessGo unless_counted = // a process has at most one filter that asks
             program_.has_user_processes ? ProcessGo::bound_processes_of_user : ProcessGo::ask_for_processes;
         const ProcessGo go = is_counted_ ? ProcessGo::processes_are_counted : unless_counted;
         return send(ours_.number(), &go, sizeof go, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof go)
@@ -284,7 +285,8 @@ void begin_process(StartedProcess& started) {
     ssize_t got = -1;
     if (write(started.channel.number(), &go, sizeof go) == static_cast<ssize_t>(sizeof go)) {
         do {
-            got = read(started.channel.number(), &report, sizeof report); // nothing: it is the program
+            got = read(started.channel.number(), &report,
+                       sizeof report); // nothing to read: it is the program now
         } while (got < 0 && errno == EINTR);
     }
     if (got != 0) {

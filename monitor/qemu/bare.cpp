@@ -15,7 +15,7 @@ namespace previrt {
 
 namespace {
 
-// Such as an address. QEMU gives every card the same, which makes runs that are compared alike.
+// Such as an address. QEMU gives every card the same one, so that comparable runs are alike.
 std::string options_behind_name(const std::string& net) {
     const std::size_t comma = net.find(',');
     return comma == std::string::npos ? "" : net.substr(comma);

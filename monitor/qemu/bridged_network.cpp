@@ -23,7 +23,8 @@ std::string text_of(const MacAddress& mac) {
     return text;
 }
 
-// A bridge keeps what is for its own cards: the machine's must not have the guest's address.
+// A bridge does not pass on frames to its own cards' addresses: the machine's card must not have the guest's
+// address.
 MacAddress address_beside(MacAddress mac) {
     constexpr std::uint8_t other = 8;
     mac[0] ^= other;
@@ -43,7 +44,7 @@ std::string user_network(const NetworkChoice& choice) {
 
 namespace {
 
-// From which on a port is anybody's.
+// The lowest port that any user may use.
 unsigned first_common_port() {
     constexpr unsigned usual = 1024;
     std::ifstream setting("/proc/sys/net/ipv4/ip_unprivileged_port_start");

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The only file or directory there whose name begins so: the rest is the kernel's version.
+// The only file or directory there whose name begins so; the kernel's version follows.
 std::string find(const std::string& directory, const std::string& beginning) {
     if (fs::is_directory(directory)) {
         for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
@@ -33,7 +33,7 @@ std::string name_of_module(const std::string& module) {
 
 void take_debian_kernel(const std::string& root, const std::string& vmlinux,
                         const std::vector<std::string>& modules, const std::string& modules_to) {
-    // Emulated, it would take seconds to unpack itself.
+    // An emulated processor would take seconds to unpack it.
     write_file(vmlinux, unpack_bzimage(read_file(find(root + "/boot", "vmlinuz-"))).kernel);
     const std::string kernel = find(root + "/lib/modules", "") + "/kernel/";
     for (const std::string& module : modules) {

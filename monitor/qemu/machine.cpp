@@ -30,11 +30,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// QEMU 7.2 that is asked while it shuts down may never leave: it is given time to do so unasked.
+// QEMU 7.2 may hang if it is asked while it shuts down: it gets time to end unasked.
 constexpr auto halt_question_after = 200ms;
 constexpr auto halt_question_every = 100ms;
-constexpr auto leaves_within = 500ms; // once it shut down and the console is silent
-constexpr auto held_back_for = 300ms; // where a person waits for it
+constexpr auto leaves_within = 500ms; // after its shutdown, when the console is silent
+constexpr auto held_back_for = 300ms; // while a person waits for it
 
 double seconds(std::chrono::duration<double> duration) {
     return duration.count();
@@ -81,7 +81,7 @@ public:
             relay_rest();
             console_.deliver(end_, signals_.number(), guest_deadline());
         }
-        while (control_.read()) { // why it ended may be queued behind a long answer
+        while (control_.read()) { // the reason may be queued behind a long answer
         }
         std::ranges::for_each(machine_.channels, &SerialChannel::read);
         end_.shutdown_reason = control_.shutdown_reason();
@@ -119,11 +119,11 @@ private:
         begin_ = Clock::now();
     }
 
-    // Until QEMU has closed the console, or we have had enough.
+    // Until QEMU has closed the console, or the user, time or a signal ends it.
     void relay() {
         bool control_open = true;
         while (!stop_) {
-            // While nobody reads what was printed before, the whole machine stands still.
+            // If nobody reads earlier output, the whole machine is paused.
             const bool reads = !console_.is_full();
             let_run(reads);
             const HostConsole::Polls of_console = console_.wanted(takes_keys());
@@ -165,8 +165,8 @@ private:
         }
     }
 
-    // The machine stands until all that it wrote before is through: a Xen in it does not wait for its serial
-    // line, but drops what its buffer does not hold.
+    // The machine is paused until all its output has been read: a Xen in it does not wait for its serial
+    // line, but drops the overflow of its buffer.
     void let_run(bool reads) {
         int unread = 0;
         const bool runs = reads && (runs_ || ioctl(output_.number(), FIONREAD, &unread) != 0 || unread == 0);
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    // What QEMU wrote before it was ended: no more than a pipe holds.
+    // QEMU's output from before it was killed: at most what a pipe holds.
     void relay_rest() {
         if (!over_) {
             while (relay_output()) {
@@ -209,7 +209,7 @@ private:
 
     [[nodiscard]] bool is_beside_guest() const { return machine_.beside_guest.count() != 0; }
 
-    // Seconds that the machine has left.
+    // The time left for the machine.
     [[nodiscard]] double seconds_left(Clock::time_point now) const {
         return options_.timeout + seconds(machine_.beside_guest) - seconds(now - begin_);
     }
@@ -318,12 +318,12 @@ private:
     ConsoleWatch watch_;
     Clock::time_point begin_;
     std::optional<Clock::time_point> guest_there_at_;
-    std::optional<Clock::time_point> guest_since_; // and may be typed to
+    std::optional<Clock::time_point> guest_since_; // from then on it may be typed to
     std::optional<Clock::time_point> goodbye_at_;
     Clock::time_point asked_at_; // whether it is halted
     std::optional<Clock::time_point> shut_down_at_;
     PromptWait prompt_wait_;
-    Clock::time_point last_output_at_; // the machine's
+    Clock::time_point last_output_at_; // of the machine
     Clock::time_point sent_at_;
     std::optional<Clock::time_point> ending_since_;
     HostConsole console_;
@@ -365,7 +365,7 @@ std::optional<RunStatus> judge_guest(const RunOptions& options, const MachineEnd
         std::cerr << "\nprevirt: ended by " << end.ended_by << '\n';
         return guest_failed;
     }
-    if (end.output_error != 0 && end.output_error != EPIPE) { // there the reader has had enough
+    if (end.output_error != 0 && end.output_error != EPIPE) { // at EPIPE the reader has gone
         std::cerr << "previrt: standard output: " << std::generic_category().message(end.output_error) << ": "
                   << end.lost_output << " bytes of what the guest printed are lost\n";
         return guest_failed;

@@ -36,7 +36,7 @@ void MachineControl::connect(Descriptor socket) {
 }
 
 void MachineControl::send(std::string_view message) {
-    // QEMU may have gone: then read() says so. Or it does not read: then it is not waited for.
+    // QEMU may have gone: then read() says so. Or QEMU does not read: this does not wait for it.
     [[maybe_unused]] const ssize_t sent =
         ::send(socket_.number(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -49,7 +49,7 @@ std::string XenConsole::without_added_return(char character) {
     return result;
 }
 
-// The firmware, and dom0's kernel: neither has a mark.
+// Messages of the firmware, and of dom0's kernel: neither has a mark.
 void XenConsole::add_to_log(char character) {
     if (character != '\n' && character != '\r' && line_of_others_.size() < longest_line) {
         line_of_others_ += character;

@@ -21,7 +21,7 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 constexpr const char* name_in_cache = "xen-dom0";
 
-// Of the kernel's package; dom0-init loads them.
+// In the kernel's package; dom0-init loads them.
 const std::vector<std::string> modules = {"drivers/xen/xen-evtchn.ko", "drivers/xen/xen-privcmd.ko",
                                           "drivers/xen/xenfs/xenfs.ko", "drivers/xen/xen-gntdev.ko",
                                           "drivers/xen/xen-gntalloc.ko"};
@@ -105,7 +105,7 @@ constexpr const char* directories[] = {"bin",
                                        "var/log",
                                        "var/log/xen"};
 
-// The first of these files that is there; directories have moved between releases.
+// The first of these files that exists; directories have moved between releases.
 std::string find(const std::string& root, const std::string& name, const std::vector<std::string>& places) {
     for (const std::string& place : places) {
         const std::string path = root + "/" + place + "/" + name;
@@ -179,7 +179,7 @@ std::string locate_dom0() {
     return "its first domain " + locate_debian_packages(packages(), name_in_cache);
 }
 
-// Quick to boot, and silent but for a panic.
+// Quick to boot, and silent except for a panic.
 std::string dom0_command_line() {
     return "console=hvc0 quiet loglevel=1 panic=-1 nokaslr mitigations=off swiotlb=512 ipv6.disable=1";
 }
@@ -198,8 +198,8 @@ std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<D
     return std::move(archive).finish();
 }
 
-// Measured: 144 MiB are enough with the initrd of 8 MiB that it has itself. What is in the initrd is there up
-// to three times: packed, unpacked, and in the hands of xl.
+// Measured: 144 MiB suffice with dom0's own initrd of 8 MiB. Further contents of the initrd are in memory up
+// to three times: packed, unpacked, and in xl.
 std::uint64_t dom0_memory(std::uint64_t initrd_bytes) {
     return ((192 * mib) + (3 * initrd_bytes) + mib - 1) / mib * mib;
 }

@@ -11,8 +11,8 @@ namespace previrt {
 
 namespace {
 
-// Xen emulates each RDTSC of a domain, for 1300 instructions, where CPUID does not call the counter
-// invariant. QEMU's is, and its CPUID cannot say so.
+// If CPUID does not call the counter invariant, Xen emulates each RDTSC of a domain, which takes 1300
+// instructions. QEMU's counter is invariant, and its CPUID cannot say so.
 constexpr const char* native_time_stamps = "tsc_mode = \"native\"\n";
 
 } // namespace

@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t most_lines = 200;
 constexpr std::size_t lines_shown = 30;
 
-// The first line of what Xen prints when it gives up a domain or itself; registers and stacks follow.
+// The first lines of Xen's messages when it gives up a domain or itself; registers and stacks follow.
 constexpr std::array<std::string_view, 4> troubles = {"Unhandled", "domain_crash called", "FATAL",
                                                       "Panic on CPU"};
-// Its last one.
+// Its last line.
 constexpr std::array<std::string_view, 2> ends = {"rebooting machine in 5 seconds", "Reboot in five seconds"};
 
 bool says_one_of(std::string_view line, const auto& phrases) {
@@ -25,7 +25,7 @@ bool says_one_of(std::string_view line, const auto& phrases) {
         phrases, [&](std::string_view phrase) { return line.find(phrase) != std::string_view::npos; });
 }
 
-// The last line before it does.
+// The last line before the first domain starts.
 bool starts_first_domain(std::string_view line) {
     return line.starts_with("Freed ") && line.ends_with(" init memory");
 }
@@ -50,7 +50,7 @@ void XenLog::add_of_dom0(std::string_view line) {
 
 void XenLog::add(std::string line) {
     if (verbose_) {
-        // Our terminal may be the guest's and raw.
+        // The terminal may be the guest's, in raw mode.
         std::cerr << line << (isatty(STDIN_FILENO) != 0 ? "\r\n" : "\n");
     }
     since_trouble_ += since_trouble_ > 0 ? 1 : 0;

@@ -13,29 +13,28 @@ namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-// Measured: 32 MiB are enough beside 2 GiB of domains, 64 MiB beside 6 GiB.
+// Measured: 32 MiB suffice with 2 GiB of domains, 64 MiB with 6 GiB.
 constexpr std::uint64_t memory_for_xen(std::uint64_t domains) {
     return (96 * mib) + (domains / 64);
 }
 
-// Its ring for input holds 128 bytes, and Xen drops what is more.
+// Xen's input ring holds 128 bytes, and Xen drops the overflow.
 constexpr std::size_t keys_at_once = 32;
 constexpr std::chrono::milliseconds keys_every{20};
 
 std::string xen_command_line(std::uint64_t first_domain) {
     const std::string memory = std::to_string(first_domain / mib) + "M";
     return "console=com1 com1=115200,8n1 loglvl=info guest_loglvl=all"
-           // The key that leads to Xen when it is pressed three times: none.
+           // No key leads to Xen; otherwise one does when it is pressed three times.
            " conswitch=`"
-           // Under emulation a mitigation only costs; but QEMU's XSAVE does not look at CR0.TS, on which
-           // Xen's lazy exchange of FPU contexts relies: the domain would save another's registers as its
-           // own.
+           // Under emulation a mitigation only costs time; but QEMU's XSAVE ignores CR0.TS, on which Xen's
+           // lazy exchange of FPU contexts relies: the domain would save another's registers as its own.
            " spec-ctrl=no,eager-fpu dom0_max_vcpus=1 dom0_mem=" +
            memory + ",max:" + memory;
 }
 
 RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
-    // Of a domain beside dom0: Xen's reason for its shutdown (public/sched.h).
+    // For a domain beside dom0: Xen's reason for its shutdown (public/sched.h).
     const std::string power_off = "0";
     const std::string reboot = "1";
     const std::string crash = "3";
@@ -71,7 +70,7 @@ MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_dom
     machine.memory = first_domain + others + memory_for_xen(first_domain + others);
     machine.keys_at_once = keys_at_once;
     machine.keys_every = keys_every;
-    // QEMU's list of modules: an argument is behind a space, the next behind a comma.
+    // QEMU's list of modules: a space precedes an argument, a comma the next module.
     const std::string kernel = machine.hand_on_file(files.kernel);
     const std::string modules = kernel + (files.command_line.empty() ? "" : " " + files.command_line) + "," +
                                 machine.hand_on_file(files.initrd);

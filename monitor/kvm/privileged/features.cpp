@@ -34,7 +34,7 @@ constexpr Hidden hidden[] = {
     {0x80000001, 0, bit(1) | bit(2) | bit(3) | bit(22), bit(9)},
 };
 
-// Of topology: one processor needs none. Of a hypervisor: it would offer devices of its own.
+// Topology: one processor needs none. Hypervisor: it would offer devices of its own.
 bool is_whole_leaf_hidden(std::uint32_t leaf) {
     constexpr std::uint32_t topology = 0xb;
     constexpr std::uint32_t topology_2 = 0x1f;
@@ -60,7 +60,7 @@ void hide(kvm_cpuid_entry2& entry) {
 
 namespace {
 
-// KVM's CPUID shows the APIC by this, whatever it is told to show.
+// KVM's CPUID shows the APIC if this base enables it, whatever CPUID KVM was given.
 void switch_local_apic_off(const Descriptor& processor) {
     kvm_sregs registers{};
     kvm_request(processor, KVM_GET_SREGS, "KVM_GET_SREGS", &registers);
@@ -68,8 +68,8 @@ void switch_local_apic_off(const Descriptor& processor) {
     kvm_request(processor, KVM_SET_SREGS, "KVM_SET_SREGS", &registers);
 }
 
-// QEMU's emulated SVM lets XSETBV of a guest past KVM, whose CPUID would go on telling sizes for the value of
-// a reset. A kernel sets it anyway before it asks.
+// With QEMU's emulated SVM, a guest's XSETBV does not reach KVM, whose CPUID would keep giving sizes for the
+// reset value. A kernel sets XCR0 anyway before it asks.
 void enable_extended_states(const Descriptor& processor, std::uint32_t supported) {
     constexpr std::uint32_t x87_sse_avx = 7;
     kvm_xcrs registers{};
@@ -82,7 +82,7 @@ void enable_extended_states(const Descriptor& processor, std::uint32_t supported
 
 void set_features(const Descriptor& kvm, const Descriptor& processor) {
     switch_local_apic_off(processor);
-    constexpr unsigned most = 256; // that KVM ever gives
+    constexpr unsigned most = 256; // the most that KVM gives
     KvmList<kvm_cpuid2> features(most);
     features->nent = most;
     kvm_request(kvm, KVM_GET_SUPPORTED_CPUID, "KVM_GET_SUPPORTED_CPUID", features.get());

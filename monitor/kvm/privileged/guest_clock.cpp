@@ -24,7 +24,8 @@ std::uint64_t TickScale::nanoseconds(std::uint64_t ticks) const {
 }
 
 GuestClock::GuestClock(const Descriptor& processor, const KvmTime& epoch) : scale_(epoch.time_stamp_khz) {
-    // The guest's counter is ours with an offset. The quickest of some readings tells it best.
+    // The guest's counter is this processor's with an offset. The quickest of several readings is the most
+    // exact.
     constexpr int attempts = 5;
     std::uint64_t quickest = ~std::uint64_t{0};
     std::uint64_t offset = 0;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t paging = std::uint64_t{1} << 31U;           // CR0
 constexpr std::uint64_t five_levels = std::uint64_t{1} << 12U;      // CR4
 constexpr std::uint64_t long_mode_active = std::uint64_t{1} << 10U; // EFER
-constexpr std::uint64_t no_execute = std::uint64_t{1} << 11U;       // EFER: the map is so
+constexpr std::uint64_t no_execute = std::uint64_t{1} << 11U;       // EFER: the VMM's map uses it
 constexpr std::uint64_t present = 1;
 constexpr std::uint64_t large = 0x80;
 constexpr std::uint64_t frame_bits = 0x000ffffffffff000;

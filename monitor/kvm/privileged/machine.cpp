@@ -17,7 +17,7 @@ namespace {
 
 using namespace kvm_privileged;
 
-// Where old Intel processors keep what they need to emulate real mode: no memory of the guest's.
+// Old Intel processors keep data for the emulation of real mode here: it is no memory of the guest.
 constexpr std::uintptr_t intel_task = 0xfffbd000;
 
 } // namespace

@@ -46,7 +46,7 @@ bool OwnDevices::write(std::uint16_t port, unsigned width, std::uint32_t value, 
     return pc_.write(port, width, value, now);
 }
 
-// The guest has the rings too: no count in them is believed further than it reaches.
+// The guest can write the rings too: counters are believed only within the ring's size.
 void OwnDevices::take_input() {
     const std::uint32_t produced = std::atomic_ref(input_.produced).load(std::memory_order_acquire);
     std::uint32_t consumed = std::atomic_ref(input_.consumed).load(std::memory_order_relaxed);

@@ -93,7 +93,7 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
     }
 }
 
-// Only where the guest could take an interrupt: there it is not in the VMM, whose stack a question takes.
+// Only when the guest could take an interrupt: then it is not in the VMM, whose stack a question uses.
 bool PrivilegedProcessor::move_packets() {
     const kvm_run& exit = processor_.exit();
     if (!vmm_is_active_ || answer_ || exit.ready_for_interrupt_injection == 0 ||
@@ -106,7 +106,7 @@ bool PrivilegedProcessor::move_packets() {
 void PrivilegedProcessor::prepare_interrupt(std::uint64_t now) {
     devices().look(now);
     kvm_run& exit = processor_.exit();
-    // An instruction that is executed once more comes first: what it reads has been read.
+    // A read that was undone and answered runs again first.
     const bool requested = devices().interrupt_requested() && !answer_;
     const bool packets = vmm_is_active_ && packets_came_ && !answer_;
     const bool ready = exit.ready_for_interrupt_injection != 0;
@@ -122,10 +122,10 @@ void PrivilegedProcessor::set_alarm(std::uint64_t now) {
         call_reader();
     }
     const std::uint64_t deadline = std::min(devices().deadline(now), parts_.mailbox.output_deadline);
-    // The alarm goes by another clock than the guest: it can have rung too early.
+    // The alarm uses another clock than the guest: it may have rung too early.
     const bool may_have_rung = processor_.signal_came();
     if (deadline == parts_.mailbox.timer && deadline > now && !may_have_rung) {
-        return; // it is set so
+        return; // it is set to this time already
     }
     alarm_->set(deadline == never ? std::nullopt
                                   : std::optional(deadline > now ? deadline - now : std::uint64_t{1}));
@@ -163,13 +163,13 @@ bool PrivilegedProcessor::judge_exit() {
     switch (exit.exit_reason) {
     case KVM_EXIT_INTR:
     case KVM_EXIT_IRQ_WINDOW_OPEN:
-    case KVM_EXIT_SET_TPR: // CR8, of an APIC that is not there
+    case KVM_EXIT_SET_TPR: // CR8 of an APIC that is not there
         return true;
     case KVM_EXIT_IO:
         return access_ports();
     case KVM_EXIT_HLT:
         if (exit.if_flag == 0) {
-            return ask(Question::halt); // nothing can wake it
+            return ask(Question::halt); // nothing can wake the guest
         }
         return halt();
     case KVM_EXIT_MMIO:
@@ -189,8 +189,8 @@ bool PrivilegedProcessor::ask(Question question) {
     return questions_.ask(question);
 }
 
-// By an instruction that is no site: the VMM does it. As no question can be asked within an instruction, one
-// that reads is undone, and executed once more when the answer is known.
+// An access by an instruction that is no site: the VMM does it. No question is possible within an
+// instruction, so a read is undone, and runs again when the answer is known.
 bool PrivilegedProcessor::access_memory() {
     auto& mmio = processor_.exit().mmio;
     const bool is_write = mmio.is_write != 0;
@@ -247,7 +247,7 @@ bool PrivilegedProcessor::access_ports() {
 
 void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
     constexpr std::size_t most = 1000;
-    constexpr std::uint8_t user_mode = 3; // the kernel writes there to pass time
+    constexpr std::uint8_t user_mode = 3; // the kernel writes this port as a delay
     if (processor_.system_registers().cs.dpl != user_mode) {
         return;
     }
@@ -256,7 +256,7 @@ void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
     }
 }
 
-// Once of each place, and of few: the guest chooses them.
+// Once for each address, and for few: the guest chooses them.
 void PrivilegedProcessor::tell_of_floating(const std::string& place) {
     constexpr std::size_t most_told = 16;
     if (told_places_.size() < most_told && told_places_.insert(place).second) {
@@ -296,7 +296,7 @@ bool PrivilegedProcessor::access_own(std::span<std::uint8_t> data) {
     return true;
 }
 
-// By an instruction that is no site: the VMM does it.
+// An access by an instruction that is no site: the VMM does it.
 bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
     const auto io = processor_.exit().io;
     if (io.count != 1 || data.size() != io.size) {
@@ -355,7 +355,7 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
     fail("the VMM asks for " + std::to_string(request) + ", which is nothing");
 }
 
-// Linux comes to its devices when its page tables have long got the directory that all of them share.
+// When Linux first accesses its devices, its page tables already have the directory that all of them share.
 bool PrivilegedProcessor::activate_if_possible() {
     if (!rewrite_ || !last_directory_has_room(parts_.ram, processor_.system_registers(), parts_.map_tables)) {
         return true;

@@ -61,8 +61,8 @@ void VirtualProcessor::finish_instruction() {
     }
 }
 
-// KVM can only go on with it. What it takes for the register's value does no harm: the instruction is
-// executed once more, and writes again where it has written.
+// KVM must complete the instruction. The value that it then reads does no harm, because the instruction runs
+// again, and repeats its writes.
 void VirtualProcessor::undo_instruction() {
     const kvm_regs before = registers();
     int accesses = 1;
@@ -82,7 +82,7 @@ void VirtualProcessor::let_signal_in(int signal) {
     sigset_t held;
     pthread_sigmask(SIG_BLOCK, nullptr, &held);
     sigdelset(&held, signal);
-    // The kernel's set of signals has 8 bytes, the C library's more.
+    // The kernel's signal set has 8 bytes, the C library's more.
     constexpr std::size_t kernel_set = 8;
     KvmList<kvm_signal_mask> mask(kernel_set, 1);
     mask->len = kernel_set;
@@ -124,7 +124,7 @@ bool has_svm() {
 kvm_sregs VirtualProcessor::system_registers() const {
     kvm_sregs registers{};
     kvm_request(processor_, KVM_GET_SREGS, "KVM_GET_SREGS", &registers);
-    // KVM shows the TSS as busy, which SVM does not: QEMU's emulation looks at the I/O bitmap of no such TSS.
+    // KVM reports the TSS as busy, SVM does not. QEMU's emulation reads no I/O bitmap of a busy TSS.
     constexpr unsigned busy = 2;
     if (has_svm()) {
         registers.tr.type &= static_cast<std::uint8_t>(~busy);

@@ -10,7 +10,7 @@ using namespace kvm_privileged;
 
 namespace {
 
-// At the latest never: a guest can name any time.
+// The sum saturates at never: a guest can give any time.
 std::uint64_t time_after(std::uint64_t time, std::uint64_t nanoseconds) {
     return time + std::min(nanoseconds, never - time);
 }
@@ -19,7 +19,7 @@ std::uint64_t time_after(std::uint64_t time, std::uint64_t nanoseconds) {
 
 VmmDevices::VmmDevices(Mailbox& mailbox, monitored::ConsoleRing& input) : mailbox_(mailbox), input_(input) {}
 
-// The mailbox is the guest's memory: what it names is a vector of the guest's own, or nothing.
+// The mailbox is the guest's memory: the vector in it is one of the guest's own, or none.
 void VmmDevices::look(std::uint64_t now) {
     cause_ = Cause::none;
     if (mailbox_.delivered != Cause::none) {
@@ -55,8 +55,8 @@ std::uint8_t VmmDevices::acknowledge() {
     return vector_;
 }
 
-// The VMM tells the next deadline only where it comes before this: after a tick, the one of the tick that is
-// to be expected. A guest that goes to sleep comes here anyway.
+// The VMM predicts the next deadline only if it comes before this. After a tick it is that of the expected
+// next tick. A guest that goes to sleep exits anyway.
 std::uint64_t VmmDevices::deadline(std::uint64_t now) const {
     constexpr std::uint64_t shortest_period = 1'000'000;
     if (mailbox_.delivered != Cause::none) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t physical_address_extension = 0x20;
 constexpr std::uint64_t process_context = 0x20000;
 constexpr std::uint64_t no_execute = 0x800;
 constexpr std::uint64_t long_mode = 0x500; // LMA, LME
-// Of no descriptor table: the VMM loads none.
+// In no descriptor table: the VMM loads none.
 constexpr std::uint16_t vmm_code = 0x10;
 constexpr std::uint16_t vmm_data = 0x18;
 
@@ -51,7 +51,7 @@ void VmmQuestions::enter(const kvm_sregs& guest) {
 
 bool VmmQuestions::answer() {
     while (!stopped_) {
-        // What a signal is about is looked at when the guest has its turn.
+        // The signal's reason is handled when the guest runs again.
         const kvm_run& exit = processor_.exit();
         if (!processor_.run() || exit.exit_reason == KVM_EXIT_INTR) {
             continue;
@@ -89,7 +89,7 @@ bool VmmQuestions::ask(Question question) {
     }
     processor_.set_system_registers(state);
     processor_.set_registers(registers);
-    processor_.exit().ready_for_interrupt_injection = ready; // as the guest is
+    processor_.exit().ready_for_interrupt_injection = ready; // the guest's value
     return true;
 }
 

@@ -11,7 +11,7 @@ namespace previrt {
 
 namespace {
 
-// What clients send is seen by nobody else: it needs no more than its sockets, and to remove its own.
+// The switch alone sees the clients' frames: it needs only its sockets, and the right to remove its own.
 void confine() {
     CallFilter filter;
     filter.allow({SCMP_SYS(accept4), SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(setsockopt),

@@ -18,11 +18,11 @@ namespace previrt {
 
 namespace {
 
-// Names of what epoll watches; a port has its number.
+// Keys of epoll's events; a port's key is its number.
 constexpr std::uint64_t the_listener = ~std::uint64_t{0};
 constexpr std::uint64_t the_end = the_listener - 1;
 
-constexpr std::uint8_t group = 1; // in an address's first byte
+constexpr std::uint8_t group = 1; // in the first byte of an address
 
 [[noreturn]] void refuse(const std::string& what, int error) {
     throw InputError(what + ": " + std::generic_category().message(error));
@@ -121,7 +121,7 @@ void LearningSwitch::take_client() {
     Descriptor client(accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.number() < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            heed_listener(false); // until one leaves
+            heed_listener(false); // until a client leaves
         }
         return;
     }
@@ -146,7 +146,7 @@ void LearningSwitch::lose_client(std::size_t port) {
     heed_listener(true);
 }
 
-// Some of what it sends: the others have their turn.
+// Takes a few of its frames, so that others get their turn.
 void LearningSwitch::serve(std::size_t port) {
     constexpr int most_in_turn = 64;
     std::array<std::uint8_t, longest_frame> bytes;

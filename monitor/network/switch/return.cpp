@@ -58,7 +58,7 @@ bool SwitchReturn::connect_again() const {
         const Descriptor end = connect_to_switch(path_);
         return dup3(end.number(), end_, O_CLOEXEC) == end_;
     } catch (const InputError&) {
-        return false; // none listens
+        return false; // no switch listens
     }
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
-// A process that has seen all of the guest's RAM has page tables of a 512th of it: a quarter, where there are
-// 128. As much again, and a part that does not depend on RAM, are for the addresses of user mode. What honest
-// guests took was a tenth of all this.
+// A process that has touched all of the guest's RAM has page tables of 1/512 of it; 128 such processes have a
+// quarter. As much again, and a part that does not depend on RAM, are for the addresses of user mode. Honest
+// guests took a tenth of all this.
 constexpr std::uint64_t page_tables_of_any_guest = 128 * mib;
 
-// Of Linux 6.18, a description of a mapping and its part of the tree of them take 281 bytes.
+// In Linux 6.18 a mapping and its part of the mappings' tree take 281 bytes.
 constexpr std::uint64_t bytes_of_mapping = 288;
 // A kernel stack, the process itself, its table of segments, its signals' stack, timers.
 constexpr std::uint64_t bytes_of_process = mib;
@@ -33,7 +33,7 @@ GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::ui
                         bool isolates) {
     const std::uint64_t hosts = std::clamp<std::uint64_t>(guest_memory / memory_for_each_process,
                                                           fewest_processes, process::most_hosts);
-    const std::uint64_t processes = isolates ? (2 * hosts) + 1 : hosts; // and one that is there to be copied
+    const std::uint64_t processes = isolates ? (2 * hosts) + 1 : hosts; // and one that serves as a template
     const std::uint64_t sides = isolates ? 2 : 1;
     return {.hosts = static_cast<unsigned>(hosts),
             .processes = static_cast<unsigned>(processes),

@@ -32,7 +32,7 @@ timespec time_of(nanoseconds duration) {
     return {.tv_sec = seconds.count(), .tv_nsec = (duration - seconds).count()};
 }
 
-// How Linux numbers the clock of what a process has used of processors.
+// Linux's number of the clock of a process's processor time.
 clockid_t processor_clock(pid_t process) {
     constexpr unsigned number_shift = 3;
     constexpr unsigned exact = 2; // CPUCLOCK_SCHED
@@ -84,7 +84,7 @@ GuestProcesses::~GuestProcesses() {
     }
 }
 
-// Not openat, which the C library's own needs of files refuse (call_filter.cpp).
+// Not openat, which is refused for the sake of the C library (call_filter.cpp).
 Descriptor GuestProcesses::open_file(const std::string& name) const {
     open_how how{};
     how.flags = O_RDONLY | O_CLOEXEC;
@@ -101,7 +101,7 @@ Look GuestProcesses::look() {
         const nanoseconds used = read_clock(processor_clock(process.number), process.processor_time);
         if (used != process.processor_time) {
             process.processor_time = used;
-            // Of one that is about to end, Linux tells nothing; the guest ends with it.
+            // Linux shows nothing of a process that is about to end; the guest ends with it.
             const std::string_view status = read_again(process.status, text);
             process.page_tables = status.find("VmPTE:") == std::string_view::npos ? process.page_tables
                                                                                   : page_tables_in(status);
@@ -144,7 +144,7 @@ void GuestProcesses::add(pid_t number) {
     processes_.push_back(std::move(process));
 }
 
-// One of several, that not all such guests of this machine meet on the same.
+// A random one, so that not all such guests of this machine meet on the same processor.
 void GuestProcesses::keep_on_one_processor() {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
@@ -160,7 +160,7 @@ void GuestProcesses::keep_on_one_processor() {
     find_new();
 }
 
-// Those that were made meanwhile are found at the next look.
+// The next look finds processes that are made meanwhile.
 void GuestProcesses::pin() {
     cpu_set_t one;
     CPU_ZERO(&one);

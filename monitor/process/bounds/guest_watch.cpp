@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::nanoseconds each = 10ms;
 enum Place : std::uint8_t { directory_place = 0, channel_place = 3 }; // its descriptors
 
-// Why it cannot look; empty: it begins.
+// The reason why it cannot watch; empty: it begins.
 struct Start {
     std::array<char, 200> lacking;
 };
@@ -70,12 +70,12 @@ private:
 
     void confine(bool as_nobody) const {
         (void)allow_reading_beneath(
-            "/proc"); // where Linux has no Landlock, it still makes no call that writes
+            "/proc"); // without Landlock, its filter still permits no call that writes files
         if (geteuid() == 0 && as_nobody && !leave_root(false)) {
             throw InputError("it stays root");
         }
         drop_capabilities();
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // which Linux forgets where the user changes
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // Linux forgets this setting when the user changes
         if (getppid() != monitor_) {
             throw InputError("the monitor has ended");
         }
@@ -101,7 +101,7 @@ private:
         }
     }
 
-    // False: the monitor has ended, or wants it ended.
+    // False: the monitor has ended, or has ended the watch.
     [[nodiscard]] bool await(std::chrono::nanoseconds wait) const {
         std::array<pollfd, 2> waiting = {{{.fd = channel_place, .events = 0, .revents = 0},
                                           {.fd = signals_.number(), .events = POLLIN, .revents = 0}}};
@@ -114,7 +114,7 @@ private:
         return (waiting[0].revents & (POLLHUP | POLLERR)) == 0;
     }
 
-    // Whether it could be told. Where the monitor is slow the next look finds it again.
+    // Whether the monitor was told. If it is slow, the next look finds the same again.
     template <typename Message>
     static bool tell(const Message& message) {
         return send(channel_place, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
@@ -127,7 +127,7 @@ private:
     Descriptor signals_;
 };
 
-// Nothing else of the monitor's stays open. What is printed by mistake goes nowhere.
+// Closes all other descriptors of the monitor. Accidental output goes nowhere.
 bool keep_two_descriptors(int channel) {
     const int apart = fcntl(channel, F_DUPFD_CLOEXEC, channel_place + 1);
     const int directory = open("/proc", O_PATH | O_CLOEXEC);

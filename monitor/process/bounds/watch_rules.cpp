@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds busy_wait = 100ms;
-// A look takes this machine some 50 us: a hundred sleeping guests are not to notice.
+// A look takes this machine some 50 us: it must not be noticeable for a hundred sleeping guests.
 constexpr std::chrono::nanoseconds idle_wait = 4s;
 constexpr int busy_from = 100; // a 100th of the time
 constexpr std::chrono::nanoseconds shortest_window = 250ms;
@@ -31,8 +31,8 @@ std::chrono::nanoseconds WatchRules::wait() const {
     return is_busy_ ? busy_wait : idle_wait;
 }
 
-// A process that is left and one that is entered may both run for a moment, and so may all that the monitor
-// calls: half a processor is allowed for that.
+// The process that is being left and the one that is being entered may both run for a moment, and so may all
+// that the monitor rings: this allows half a processor for that.
 bool WatchRules::ran_several(const Look& look) {
     if (!window_) {
         window_ = look;
