@@ -10,7 +10,7 @@ namespace previrt {
 
 namespace {
 
-// Those that are read below: one that the VMM calls otherwise must not read as nought.
+// The counters that are read below: a missing one must not read as 0.
 constexpr std::array<const char*, 7> groups_and_counters = {
     "system_calls",  "user_returns",          "hypercalls", "exceptions", "site_calls",
     "hidden_faults", "shadow_entries_written"};

@@ -21,14 +21,14 @@ namespace {
 
 using Counts = std::map<std::string, double>;
 
-// One operation, as often as the guest did it.
+// One operation, with its number of repetitions in the guest.
 struct Marked {
     std::string name;
     double times;
     Counts exits;
 };
 
-// KVM's names for the sum of them all, and for those of IN and OUT.
+// KVM's names for the sum of all exits, and for those of IN and OUT.
 constexpr const char* all_exits = "exits";
 constexpr const char* accesses = "io_exits";
 
@@ -67,7 +67,7 @@ Counts difference(const nlohmann::json& before, const nlohmann::json& after) {
     return counts;
 }
 
-// The marks themselves lead to exits: as many as around the first operation, which does nothing.
+// The marks themselves cause exits: as many as around the first operation, which does nothing.
 std::vector<Marked> join(std::vector<Marked> marks, const nlohmann::json& counters) {
     const nlohmann::json codes = counters.value("post_codes", nlohmann::json::array());
     if (marks.empty() || codes.size() != 2 * marks.size()) {

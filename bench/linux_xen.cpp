@@ -17,7 +17,7 @@ namespace previrt {
 
 namespace {
 
-// A kernel without and with the hypervisor beneath it.
+// A kernel without and with a hypervisor.
 struct Pair {
     Measurement bare;
     Measurement xen;
@@ -39,9 +39,9 @@ void say(const std::string& what) {
     std::cerr << "previrt: counting " << what << '\n';
 }
 
-// Beyond this digit a difference in the rest of two runs shows.
+// Digits beyond this one differ between runs by other work.
 double rounded(double events) {
-    return (std::round(events * 10) / 10) + 0.0; // and no negative zero
+    return (std::round(events * 10) / 10) + 0.0; // turns a negative zero into 0
 }
 
 class XenBench {
@@ -76,7 +76,7 @@ private:
         check_same_operations(ours_.bare, peer_.xen);
     }
 
-    // The VMM tells its counters once, at the end: so one more boot for each operation.
+    // The VMM prints its counters once, at the end: each operation needs one more boot.
     void count_events() {
         for (const Operation& operation : ours_.xen.operations) {
             say("events: " + operation.name);

@@ -20,7 +20,7 @@ constexpr auto measures_within = 900s;
 constexpr auto launches_within = 120s;
 constexpr double ticks_may_differ_by = 0.05;
 
-// What bench/guest/time.c prints.
+// Reads the output of bench/guest/time.c.
 class TimesReader {
 public:
     void read(std::string_view line, Nanoseconds now) {
@@ -96,7 +96,7 @@ PlaceTimes measure_place(const MeasuredPlace& place, const Effort& effort) {
                        {"times_microseconds", std::to_string(effort.sample_microseconds)}});
     const TimedEnd end = run_timed(program, measures_within,
                                    [&](std::string_view line, Nanoseconds now) { reader.read(line, now); });
-    if (!reader.is_complete(effort.samples)) { // its status counts no more: UML may abort once it has halted
+    if (!reader.is_complete(effort.samples)) { // a complete UML may still abort after it has halted
         fail(end);
     }
     return reader.times();

@@ -60,7 +60,7 @@ RunOptions counted_run(const std::string& kernel, const std::string& initrd, con
     options.on = "bare";
     options.kernel = kernel;
     options.initrd = initrd;
-    options.append = command_line + (" again=" + again); // Linux hands it to the first process
+    options.append = command_line + (" again=" + again); // Linux passes it to the first process
     options.timeout = seconds_at_most;
     options.deterministic = true;
     options.watch_console = false;

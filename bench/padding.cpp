@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the padding of a site costs on bare metal: each instruction alone, behind redundant CS prefixes (what
-// previrt emits), and in front of one long NOP or several NOPs of one byte.
-// Plain code, not Google Benchmark: the variants are timed in turn within each repetition, in TSC cycles,
-// beside a count of instructions; Google Benchmark times one function after the other, in nanoseconds.
+// Measures the cost of padding a site on bare metal: each instruction alone, behind redundant CS prefixes
+// (previrt's padding), and in front of one long NOP or several NOPs of one byte.
+// Not by Google Benchmark: the variants are timed in turn within each repetition, in TSC cycles, beside a
+// count of instructions; Google Benchmark times one function after the other, in nanoseconds.
 #include "bench/single_step.hpp"
 #include "previrt/site_kinds.hpp"
 
@@ -39,7 +39,7 @@ constexpr unsigned load_bytes = site_bytes_of(SiteKind::mov_from_segment);
 constexpr unsigned store_bytes = site_bytes_of(SiteKind::cli);
 
 constexpr unsigned hot_sites = 64;
-// Padded to 8 bytes, 64 KiB of code: more than a first-level instruction cache of 32 KiB holds.
+// Padded to 8 bytes, 64 KiB of code: more than a first-level instruction cache of 32 KiB.
 constexpr unsigned cold_sites = 8192;
 
 struct Instruction {
@@ -81,8 +81,8 @@ Instruction instruction(const char* name, unsigned sites, unsigned site_bytes, C
 // One padded instruction in the body of PREVIRT_BLOCK.
 #define PREVIRT_SITE(text) "previrt_bench_site %c[variant], %c[site_bytes], " text "\n"
 
-// The code of an Instruction. `setup` runs once a call, `body` is one site with what has to stand beside it;
-// both may change rax, rbx, rcx, rdx and the flags, and use the stack and the memory at rdi.
+// The code of an Instruction. `setup` runs once a call, `body` is one site with its companions; both may
+// change rax, rbx, rcx, rdx and the flags, and use the stack and the memory at rdi.
 #define PREVIRT_BLOCK(name, sites, bytes, setup, body)                                                       \
     instruction(name, sites, bytes, []<Variant variant>(std::uint64_t passes) {                              \
         alignas(64) static std::array<std::uint64_t, 8> memory{};                                            \
@@ -103,7 +103,7 @@ Instruction instruction(const char* name, unsigned sites, unsigned site_bytes, C
         return range;                                                                                        \
     })
 
-// The rule: few enough sites for every cache.
+// The usual case: few enough sites for every cache.
 #define PREVIRT_HOT(name, bytes, setup, body) PREVIRT_BLOCK(name, hot_sites, bytes, setup, body)
 
 #define PREVIRT_SELECTOR "mov %%ss, %%eax\n"
@@ -160,7 +160,8 @@ Figures time_block(Block block, std::uint64_t passes) {
     return {.cycles = static_cast<double>(last_cycle - first_cycle), .nanoseconds = time.count()};
 }
 
-// Long beside reading the clock, short beside a time slice: most repetitions are then free of interrupts.
+// Long compared with reading the clock, short compared with a time slice: most repetitions then have no
+// interrupt.
 std::uint64_t choose_passes(Block block) {
     constexpr double repetition_nanoseconds = 50'000;
     std::uint64_t passes = 1;
@@ -194,14 +195,14 @@ void measure_time(Result& result, unsigned repetitions) {
     }
 }
 
-// Also tries the instruction out: gives why it cannot be measured, or an empty string.
+// Also tries the instruction: returns the reason why it cannot be measured, or an empty string.
 std::string count_executed(Result& result) {
     for (unsigned variant = 0; variant < variant_count; ++variant) {
         const Steps steps = single_step(result.instruction.blocks[variant]);
         if (steps.fault != 0) {
             return std::string(variant_names[variant]) + " faults: " + strsignal(steps.fault);
         }
-        // A single step goes over an emulated instruction and the next real one.
+        // A single step executes an emulated instruction and the next real one.
         if (steps.count < result.instruction.sites) {
             return "faults, and the kernel emulates it (UMIP)";
         }

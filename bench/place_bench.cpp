@@ -35,7 +35,7 @@ std::vector<Column> choose(std::span<const Column> columns, const std::vector<st
     return chosen;
 }
 
-// What is known of a column.
+// The measurements of a column.
 struct Measured {
     Column column;
     MeasuredPlace place;
@@ -89,7 +89,7 @@ private:
         return left_out_.try_step(column.name, column.is_peer, step);
     }
 
-    // Places take turns, so that what else the machine does meets all of them.
+    // Places take turns, so that other load on the machine affects all of them.
     void measure(Measured& measured, unsigned run) {
         say("run " + std::to_string(run) + " of " + std::to_string(options_.runs) + ": " +
             measured.column.name);

@@ -78,7 +78,7 @@ private:
     }
 
     pid_t child;
-    bool stopped = false; // else it is gone, and its number may be another's
+    bool stopped = false; // otherwise the child has gone, and its number may be another's
 };
 
 } // namespace
@@ -90,7 +90,8 @@ Steps single_step(Block block) {
         child.step();
     }
     Steps steps{};
-    // Not until code.end: a step over an instruction that the kernel emulates takes the next one with it.
+    // Not until code.end: a single step executes an instruction that the kernel emulates together with the
+    // next one.
     for (std::uintptr_t at = code.begin; at >= code.begin && at < code.end;
          at = child.instruction_pointer()) {
         if (const int signal = child.step(); signal != SIGTRAP) {

@@ -8,7 +8,7 @@ namespace previrt {
 
 namespace {
 
-// Between the two samples that are next to it.
+// Interpolates between the two nearest samples.
 double quantile(const std::vector<double>& sorted, double part) {
     const double place = part * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(place);

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t lines_kept = 20;
-constexpr auto leaves_within = 5s; // once it was asked to
+constexpr auto leaves_within = 5s; // after a request to end
 
 class TimedProgram {
 public:
@@ -69,7 +69,7 @@ private:
         return true;
     }
 
-    // The first time it is asked, so that it can end processes of its own.
+    // At first a request, so that the program can end its own processes.
     void end_if_late(Clock::time_point now) {
         if (now >= deadline_) {
             kill(process_, asked_++ == 0 ? SIGTERM : SIGKILL);
@@ -97,7 +97,7 @@ private:
     Clock::time_point deadline_;
     pid_t process_ = -1;
     Descriptor output_;
-    unsigned asked_ = 0; // to end
+    unsigned asked_ = 0; // the number of requests to end
     std::string unfinished_;
     std::deque<std::string> last_;
 };

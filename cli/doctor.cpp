@@ -23,7 +23,7 @@ const char* yes_or_no(bool works) {
     return works ? "yes" : "no";
 }
 
-// `look` gives what there is, or throws InputError.
+// `look` returns the finding, or throws InputError.
 ToolReport examine(const std::string& command, const std::function<std::string()>& look) {
     try {
         return {.command = command, .works = true, .text = look()};

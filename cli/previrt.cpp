@@ -154,7 +154,7 @@ constexpr std::array other_programs = {
                  .program = "previrt-prepare"},
     OtherProgram{.command = "bench", .description = "Measure beside the peers", .program = "previrt-bench"}};
 
-// Does not return where the program is there.
+// Returns only if the program is missing.
 void become(const char* name, char** argv) {
     const std::string path = program_beside_this(name);
     execv(path.c_str(), argv);

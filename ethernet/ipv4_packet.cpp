@@ -106,9 +106,9 @@ void fill_transport_checksum(std::span<std::uint8_t> frame, const Ipv4Packet& pa
         return;
     }
     const std::uint32_t place = packet.transport() + transport.checksum;
-    put(frame, place, 0); // Linux leaves the sum of the pseudo header there
+    put(frame, place, 0); // Linux leaves the sum of the pseudo header in the field
     const auto checksum = static_cast<std::uint16_t>(~transport_sum(frame, packet, *bytes));
-    const bool none = packet.protocol == protocol_udp && checksum == 0; // 0 would say that there is none
+    const bool none = packet.protocol == protocol_udp && checksum == 0; // 0 would mean no checksum
     put(frame, place, none ? all_ones : checksum);
 }
 

@@ -44,7 +44,7 @@ void SegmentCutter::write_headers(Frame payload) {
     headers_[packet_.transport() + tcp::flags] |= done_ + bytes == payload_bytes_ ? last_flags_ : 0;
     leave_transport_checksum(headers_, packet_, tcp_transport);
     const std::uint16_t headers = internet_sum(Frame(headers_).subspan(
-        packet_.transport(), header_bytes_ - packet_.transport())); // pseudo header included
+        packet_.transport(), header_bytes_ - packet_.transport())); // with the pseudo header
     const auto checksum = static_cast<std::uint16_t>(~internet_sum(payload, headers));
     std::memcpy(&headers_[packet_.transport() + tcp::checksum], &checksum, sizeof(checksum));
 }

@@ -35,7 +35,7 @@ bool SegmentJoiner::can_begin(Frame frame) const {
 }
 
 std::span<std::uint8_t> SegmentJoiner::next(std::uint32_t bytes) {
-    const std::uint32_t place = payload_bytes(); // its own is behind what is there
+    const std::uint32_t place = payload_bytes(); // its payload goes behind the joined payload
     if (!goes_on_ || bytes_ + segment_bytes_ > longest || bytes > room_.size() - place) {
         return {};
     }
@@ -47,7 +47,7 @@ void SegmentJoiner::restore() {
     std::memcpy(&room_[payload_bytes()], end_.data(), header_bytes_);
 }
 
-// But for lengths, numbers and checksums the headers are the same.
+// The headers must be equal, except lengths, sequence numbers and checksums.
 bool SegmentJoiner::follows(Frame frame, const Unfinished& left) const {
     if (frame.size() <= header_bytes_ || frame.size() - header_bytes_ > segment_bytes_ ||
         !has_no_padding(frame) || left.checksum_start != tcp::start ||

@@ -27,7 +27,7 @@ struct AuditOptions {
     bool json = false;
 };
 
-// What build-linux leaves in the directory of a kernel; empty where it is not.
+// The path of a file that build-linux put beside this one; empty if it is not there.
 std::string beside(const std::string& file, const std::string& name) {
     const auto path = std::filesystem::path(file).replace_filename(name);
     return std::filesystem::exists(path) ? path.string() : "";

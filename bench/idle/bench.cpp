@@ -44,7 +44,7 @@ std::string idle_initrd() {
     return make_initrd("idle", {{"/run-me", in_source_tree("bench/guest/idle.sh")}});
 }
 
-// Of a guest's processes: what is the monitor's, and what all others'.
+// Of a guest's processes: the monitor's value, and that of all others.
 template <typename Value>
 struct Shared {
     Value monitor{};
@@ -223,7 +223,7 @@ private:
     const IdleBenchOptions& options_;
     Program program_;
     std::list<IdleGuest> guests_;
-    std::size_t said_ = 0; // how many were up
+    std::size_t said_ = 0; // the number of guests that were up
     Nanoseconds all_up_after_{};
     Nanoseconds watched_for_{};
     Shared<Nanoseconds> used_;

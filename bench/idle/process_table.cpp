@@ -23,12 +23,12 @@ std::optional<pid_t> process_number(const std::string& name) {
     return error == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
 }
 
-// It may have ended meanwhile.
+// nullopt: it may have ended meanwhile.
 std::optional<pid_t> parent_of(const std::filesystem::path& process) {
     std::ifstream file(process / "stat");
     std::string line;
     std::getline(file, line);
-    const std::size_t name_end = line.rfind(')'); // of a name that may have any character
+    const std::size_t name_end = line.rfind(')'); // the name may have any character
     if (name_end == std::string::npos) {
         return std::nullopt;
     }
@@ -38,7 +38,7 @@ std::optional<pid_t> parent_of(const std::filesystem::path& process) {
     return words >> state >> parent ? std::optional(parent) : std::nullopt;
 }
 
-// Of a line `NAME: NUMBER kB`.
+// From a line `NAME: NUMBER kB`.
 std::uint64_t read_bytes(std::istream& file, const std::string& path, const std::string& name) {
     for (std::string line; std::getline(file, line);) {
         std::istringstream words(line);

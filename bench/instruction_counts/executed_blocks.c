@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A plugin of QEMU's: how many instructions have been executed at which address. It counts in out=FILE itself, so that
-// nothing is lost however QEMU ends: pairs of 64-bit numbers, first how many more there are and 0, then for each
-// translation of a block its address and its instructions. A block that an exception leaves is counted whole.
+// A plugin of QEMU's: counts the instructions executed at each address. It counts in out=FILE itself, so that
+// nothing is lost however QEMU ends. The file has pairs of 64-bit numbers: first the number of further pairs
+// and 0, then the address and the instructions of each translated block. A block that an exception leaves
+// counts as a whole.
 #include "qemu_plugin.h"
 
 #include <errno.h>

@@ -39,7 +39,7 @@ public:
           settings_(network_settings(mebibytes_, options.traffic)) {}
 
     void run() {
-        // What is not there is downloaded, which the network of our own does not allow.
+        // Downloads missing files first: the network namespace has no way out.
         for (const std::string& name : names()) {
             try_place(name, [&] {
                 places_.push_back({.name = name,
@@ -65,7 +65,7 @@ private:
     struct Place {
         std::string name;
         Program program;
-        bool inherits_tap;                      // as it may not open it
+        bool inherits_tap;                      // it may not open the tap itself
         std::vector<NetworkTransfer> transfers; // of all runs
     };
 
@@ -137,11 +137,11 @@ private:
         return left_out_.try_step(name, name != all_names().front(), step);
     }
 
-    // Places take turns, so that what else the machine does meets all of them.
+    // Places take turns, so that other load on the machine affects all of them.
     void measure(Place& place, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << runs_ << ": " << place.name << '\n';
         Program program = place.program;
-        Descriptor end; // only one may have it open
+        Descriptor end; // only one process may have it open
         if (place.inherits_tap) {
             end = open_tap(tap);
             hand_on_tap(program, end);
@@ -192,7 +192,7 @@ void bench_network(const NetworkBenchOptions& options) {
         bench_xen_network(options);
         return;
     }
-    check_network_namespace(); // before anything is built or downloaded
+    check_network_namespace(); // fails before anything is built or downloaded
     NetworkBench(options).run();
 }
 

@@ -45,7 +45,7 @@ private:
 
     std::string console_;
     std::size_t done_ = 0;
-    ProcessorSeconds used_; // at the last time that the guest asked
+    ProcessorSeconds used_; // at the guest's last request
     TransfersReader transfers_{[this] { return used_; }};
 };
 

@@ -9,7 +9,7 @@ namespace previrt {
 namespace {
 
 constexpr const char* guest_address = "10.82.86.2";
-constexpr unsigned datagrams_a_mebibyte = 10000; // a transfer of each takes about as long
+constexpr unsigned datagrams_a_mebibyte = 10000; // so that a transfer of each takes about as long
 
 } // namespace
 

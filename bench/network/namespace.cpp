@@ -59,7 +59,7 @@ void set_address(int socket, const std::string& device, const std::string& text)
     require(ioctl(socket, SIOCSIFNETMASK, &request) == 0, "SIOCSIFNETMASK");
 }
 
-// Which stays when nobody has it open.
+// It stays when no process has it open.
 void make_tap(const std::string& name) {
     const Descriptor tap(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
     require(tap.number() >= 0, "/dev/net/tun");

@@ -14,7 +14,8 @@ namespace previrt {
 
 namespace {
 
-// Inherited by each program that we start, and enabled by its exec: our own event stays disabled.
+// Every program that this process starts inherits the counter, and its exec enables it: this process's own
+// stays disabled.
 int open_counter() {
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_SOFTWARE;

@@ -18,7 +18,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 
 constexpr auto measures_within = 900s;
 
-// Answers at the host's end; ended with it.
+// Runs the peer at the host's end; the destructor ends it.
 class Server {
 public:
     explicit Server(const Program& program) {
@@ -28,7 +28,7 @@ public:
             program, {.input = nothing.number(), .output = output.write.number(), .error = nothing.number()});
         output.write.close();
         char first = 0;
-        if (read(output.read.number(), &first, 1) != 1) { // it listens
+        if (read(output.read.number(), &first, 1) != 1) { // it listens now
             throw InputError(program.arguments.front() + " does not listen");
         }
     }
@@ -48,7 +48,7 @@ private:
 std::vector<NetworkTransfer> measure_transfers(const Program& program, const Program& server,
                                                std::size_t transfers) {
     const Server serving(server);
-    const ProcessorMeter meter; // behind the server, which it leaves out
+    const ProcessorMeter meter; // started after the server, which it leaves out
     TransfersReader reader(
         [&] { return ProcessorSeconds{{"cpu", std::chrono::duration<double>(meter.used()).count()}}; });
     const TimedEnd end = run_timed(program, measures_within,

@@ -32,7 +32,7 @@ void TransfersReader::read_line(std::string_view line) {
     }
 }
 
-// Behind `traffic: COMMAND:`, GOT of WANTED in SECONDS s, ...
+// Reads `GOT of WANTED in SECONDS s, ...` behind `traffic: COMMAND:`.
 void TransfersReader::read_result(std::istream& words) {
     double got = 0;
     double wanted = 0;

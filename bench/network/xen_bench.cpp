@@ -22,7 +22,7 @@ constexpr const char* ours = "xen-domu";
 constexpr const char* xenolinux = "XenoLinux";
 constexpr const char* without_segmentation = "XenoLinux without TSO";
 constexpr int name_width = 21;
-// Linux's clock would count ticks from when dom0 has kept so many from it that it doubts its counter.
+// Without this, Linux doubts the counter and counts ticks, when dom0 has kept enough ticks from it.
 constexpr const char* no_watchdog = " tsc=reliable";
 constexpr const char* vif = "mac=52:54:00:12:34:56,script=vif-guest";
 
@@ -79,7 +79,7 @@ private:
         return domain;
     }
 
-    // In each with dom0's kernel.
+    // Both run dom0's kernel.
     [[nodiscard]] Domain prepare_xenolinux(const std::string& name) const {
         const Dom0 dom0 = prepare_dom0();
         const bool segments = name == xenolinux;
@@ -139,14 +139,14 @@ private:
     }
 
     [[nodiscard]] nlohmann::json json() const {
-        return {
-            {"unit", "instructions"},
-            {"runs", runs_},
-            {"mebibytes", mebibytes_},
-            {"mtu", options_.traffic.mtu},
-            {"left_out", left_out_.reasons()},
-            {"counters", nlohmann::json::parse(read_text(counters_file()))}, // of our VMM, in the last run
-            {"times", table().json()}};
+        return {{"unit", "instructions"},
+                {"runs", runs_},
+                {"mebibytes", mebibytes_},
+                {"mtu", options_.traffic.mtu},
+                {"left_out", left_out_.reasons()},
+                {"counters",
+                 nlohmann::json::parse(read_text(counters_file()))}, // of the in-place VMM, in the last run
+                {"times", table().json()}};
     }
 
     [[nodiscard]] std::string counters_file() const { return directory_.path() + "/counters.json"; }

@@ -11,7 +11,7 @@ namespace previrt {
 
 namespace {
 
-// In the order of their need.
+// In load order.
 const std::vector<std::string> modules = {"drivers/virtio/virtio_ring.ko",
                                           "drivers/virtio/virtio.ko",
                                           "drivers/virtio/virtio_pci_legacy_dev.ko",

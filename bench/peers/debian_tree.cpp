@@ -13,7 +13,7 @@
 
 namespace previrt {
 
-// As a guest's files are: programs that wait for a disk would compare disks.
+// In memory, as a guest's files are: otherwise the bench would compare disks.
 DebianTree::DebianTree(const std::string& linux_source) : directory_("/dev/shm/previrt-XXXXXX") {
     if (mkdtemp(directory_.data()) == nullptr) {
         throw InputError(directory_ + ": " + std::generic_category().message(errno));

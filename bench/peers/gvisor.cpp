@@ -84,7 +84,7 @@ namespace {
 
 Program run_bundle(const std::string& runsc, const std::string& bundle, bool is_written) {
     Program run{.arguments = {runsc, "--root=" + bundle + "/state", "--platform=systrap", "--network=none",
-                              // One that sandboxes share would stay mounted.
+                              // A shared one would stay mounted.
                               "--gofer-network-namespace=new", "--ignore-cgroups"},
                 .directory = {},
                 .environment = {}};

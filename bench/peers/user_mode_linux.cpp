@@ -23,7 +23,7 @@ std::string find_user_mode_linux() {
 Program user_mode_linux(const std::string& linux, const std::string& initrd,
                         const std::vector<std::string>& words, const std::string& directory,
                         const std::string& memory) {
-    // Its memory is a file that it maps executable, in TMPDIR.
+    // Its memory is a file in TMPDIR that it maps executable.
     Program program{.arguments = {linux, "mem=" + memory, "initrd=" + initrd, "con0=null,fd:1", "con=null",
                                   "ssl=null", "uml_dir=" + directory},
                     .directory = directory,

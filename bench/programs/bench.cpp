@@ -33,8 +33,8 @@ constexpr auto ends_within = 7200s;
 constexpr const char* guest_memory = "4G";
 constexpr const char* native = "native";
 
-// Reads and sizes as in a guest: its own process numbers, an empty network, a root that is memory. The tree
-// itself stays as it is.
+// The same environment as in a guest: its own process numbers, an empty network, a root in memory. The tree
+// itself stays unchanged.
 constexpr const char* in_chroot =
     "mount -t tmpfs none \"$1\" && cp -a \"$0/.\" \"$1\" && mount -t proc none \"$1/proc\" && "
     "mount -t tmpfs none \"$1/tmp\" && mount --bind /dev \"$1/dev\" && exec chroot \"$1\" /init";
@@ -115,7 +115,7 @@ private:
         return left_out_.try_step(name, name == "UML" || name == "gVisor", step);
     }
 
-    // Places take turns, so that what else the machine does meets all of them.
+    // Places take turns, so that other load on the machine affects all of them.
     void measure(Place& place, unsigned run) const {
         std::cerr << "previrt: run " << run << " of " << options_.runs << ": " << place.name << '\n';
         ProgramTimesReader reader;

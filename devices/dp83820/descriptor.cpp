@@ -9,7 +9,7 @@ namespace {
 
 using GuestWord [[gnu::may_alias]] = std::uint32_t;
 
-// Atomic, so that the compiler reads once what the guest may change.
+// Atomic, so that the compiler reads memory once that the guest may change.
 std::uint32_t load(const std::uint8_t* place) {
     return __atomic_load_n(reinterpret_cast<const GuestWord*>(place), __ATOMIC_ACQUIRE);
 }
@@ -37,7 +37,7 @@ std::optional<Descriptor> DescriptorFormat::read(const GuestMemory& memory, std:
     if (place == nullptr) {
         return std::nullopt;
     }
-    const std::uint32_t cmdsts = load(place + cmdsts_offset()); // before what it vouches for
+    const std::uint32_t cmdsts = load(place + cmdsts_offset()); // first: OWN vouches for the rest
     return Descriptor{.link = link_at(place),
                       .buffer = pointer_at(place + buffer_offset()),
                       .cmdsts = cmdsts,

@@ -12,7 +12,7 @@ void Dp83820::start(const MacAddress& address, Transceiver transceiver) {
     reset(0);
 }
 
-// RST. The link stays as it is: the PHY is another chip.
+// RST. The link stays: the PHY is another chip.
 void Dp83820::reset(std::uint64_t now) {
     stored.reset();
     mear = mear_reset;

@@ -56,7 +56,7 @@ void Mii::clock_in(bool input, Phy& phy) {
             start_access(phy);
         }
         break;
-    case Phase::reading: // a bit stands from one clock to the next, and the MAC takes it before that
+    case Phase::reading: // a bit is valid from one clock to the next, and the MAC takes it before that
         if (count == 1) {
             output = false; // the second bit of turnaround
         } else if (count < access_bits) {

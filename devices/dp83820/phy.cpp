@@ -25,7 +25,7 @@ constexpr std::uint16_t bmcr_full_duplex = 0x0100;
 constexpr std::uint16_t bmcr_speed_high = 0x0040;
 constexpr std::uint16_t bmcr_default = bmcr_negotiate | bmcr_full_duplex | bmcr_speed_high;
 constexpr std::uint16_t bmcr_kept =
-    0x7dc0; // not what clears itself: the reset, and 0x0200, which negotiates anew
+    0x7dc0; // without the self-clearing bits: the reset, and 0x0200, which restarts negotiation
 
 // 100BASE-TX and 10BASE-T both ways, EXTSR, no preamble needed, negotiates, more registers
 constexpr std::uint16_t bmsr_abilities = 0x7949;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What comes by the cable, up to where descriptors begin.
+// The way of a frame from the cable to the descriptors.
 #include "devices/dp83820/checksums.hpp"
 #include "devices/dp83820/dp83820.hpp"
 #include "devices/dp83820/frame_check.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::uint8_t, shortest_frame> padding{};
 constexpr std::uint32_t shortest_payload = 46;
 
-// The length of 802.3, where the field is one, does not fit what follows it.
+// The length field of 802.3, if there is one, does not match the data.
 bool has_wrong_length(Frame frame, std::uint32_t type_offset) {
     const std::uint32_t length = read_big_endian(frame, type_offset);
     const std::size_t payload = frame.size() - type_offset - 2;
@@ -43,7 +43,7 @@ bool Dp83820::can_receive(std::uint32_t bytes) const {
     return receives_at_once() || fifo.has_room(std::max(bytes, shortest_frame) + check_bytes);
 }
 
-// Tag and checksums, as extsts; nullopt if VRCR refuses the frame for them.
+// Tag and checksums, as bits of EXTSTS; nullopt if VRCR refuses the frame for them.
 std::optional<std::uint32_t> Dp83820::inspect(Frame frame, Checksums checksums) {
     const std::uint32_t vrcr = stored[at::vrcr];
     const auto enabled = [vrcr](std::uint32_t bit) { return (vrcr & bit) != 0; };
@@ -66,7 +66,7 @@ std::optional<std::uint32_t> Dp83820::inspect(Frame frame, Checksums checksums) 
     return extsts;
 }
 
-// cmdsts, but for what each descriptor has of its own; nullopt if RXCFG refuses the frame for its length.
+// cmdsts, without the bits of each single descriptor; nullopt if RXCFG refuses the frame for its length.
 std::optional<std::uint32_t> Dp83820::judge_length(Frame frame, bool tagged, std::uint64_t now) {
     const std::uint32_t rxcfg = stored[at::rxcfg];
     const std::uint32_t tag = tagged ? tag_bytes : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Received frames into the guest's descriptors, or into the FIFO before them.
+// Puts received frames into the guest's descriptors, or into the FIFO in front of them.
 #include "devices/dp83820/dp83820.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace dp83820;
 
 namespace {
 
-constexpr std::uint32_t chip_owns = 0; // the other way round than when sending
+constexpr std::uint32_t chip_owns = 0; // the opposite of transmit descriptors
 constexpr std::uint32_t kept_of_guest = cmdsts_intr | cmdsts_crc;
 
 } // namespace
@@ -35,7 +35,7 @@ void Dp83820::stop_receiver(DescriptorRing::Look why, std::uint64_t now) {
     }
 }
 
-// Fills one descriptor. Last: the frame is all there.
+// Fills one descriptor. Last: the frame is complete.
 DescriptorRing::Look Dp83820::give_descriptor(const GuestMemory& memory, const Arrival& arrival,
                                               std::uint32_t& placed, bool& last, std::uint64_t now) {
     Descriptor descriptor{};
@@ -89,7 +89,7 @@ Dp83820::Placed Dp83820::place(const GuestMemory& memory, const Arrival& arrival
 }
 
 // The chip reads the next descriptor without waiting for a frame, so that the guest learns early that it is
-// the last.
+// the last one.
 void Dp83820::look_ahead(const GuestMemory& memory, std::uint64_t now) {
     if (receive_ring.engine == Engine::active) {
         Descriptor descriptor{};

@@ -15,7 +15,7 @@ constexpr std::uint32_t high_half(std::uint64_t value) {
     return static_cast<std::uint32_t>(value >> 32U);
 }
 
-// GPIOR: a pin that is an output reads as it is driven, the others as 0.
+// GPIOR: an output pin reads as it is driven, other pins as 0.
 constexpr std::uint32_t with_pins(std::uint32_t gpior) {
     const std::uint32_t outputs = gpior & (gpior >> 5U) & 0x1fU;
     return gpior | (outputs << 10U);
@@ -93,7 +93,7 @@ std::uint32_t Dp83820::read_mear() const {
     return (mear & ~(mear_eedo | mear_mdio)) | (eeprom.output ? mear_eedo : 0) | (mdio ? mear_mdio : 0);
 }
 
-// What autonegotiation of the ten-bit interface has come to: the partner is as able as the guest.
+// The result of the ten-bit interface's autonegotiation: the partner supports everything that the guest does.
 std::uint32_t Dp83820::read_tbi(std::uint32_t offset) const {
     const bool up = has_tbi() && link();
     const bool negotiated = up && (stored[at::tbicr] & tbicr_an_en) != 0;

@@ -20,7 +20,7 @@ constexpr std::uint64_t with_high_half(std::uint64_t whole, std::uint32_t half) 
 bool Dp83820::write(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
     ++statistics.register_writes;
     if (offset >= at::first_counter && offset <= at::last_counter && (offset & 3U) == 0) {
-        return true; // for reading
+        return true; // read-only
     }
     switch (offset) {
     case at::cr:
@@ -67,7 +67,7 @@ bool Dp83820::write(std::uint32_t offset, std::uint32_t value, std::uint64_t now
     case at::tbisr:
     case at::tanlpar:
     case at::taner:
-        return true; // for reading
+        return true; // read-only
     default:
         return write_stored(offset, value);
     }
@@ -84,7 +84,7 @@ bool Dp83820::write_stored(std::uint32_t offset, std::uint32_t value) {
     return true;
 }
 
-// Of a command and its opposite, that which stops has its way.
+// If a command and its opposite are set, the stopping one wins.
 void Dp83820::write_cr(std::uint32_t value, std::uint64_t now) {
     if ((value & cr_rst) != 0) {
         reset(now);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kept_of_guest = cmdsts_more | cmdsts_intr | cmdsts_crc | cmdsts_size;
 
-// Between the addresses and the type. The frame's last four bytes are there for it.
+// Between the addresses and the type. The frame's last four bytes make room for it.
 void insert_tag(std::span<std::uint8_t> frame, std::uint32_t tag) {
     std::memmove(&frame[addresses_bytes + tag_bytes], &frame[addresses_bytes],
                  frame.size() - addresses_bytes - tag_bytes);
@@ -28,7 +28,7 @@ void Dp83820::reset_transmitter(std::uint64_t now) {
     interrupts.raise(isr_txrcmp, now);
 }
 
-// A packet that was begun waits for its other descriptors, but not after a fault.
+// An incomplete packet waits for its other descriptors, but not after a fault.
 void Dp83820::stop_transmitter(DescriptorRing::Look why, std::uint64_t now) {
     if (why == DescriptorRing::Look::fault) {
         transmit_ring.stop(Engine::off);
@@ -41,7 +41,7 @@ void Dp83820::stop_transmitter(DescriptorRing::Look why, std::uint64_t now) {
     }
 }
 
-// The bytes of one descriptor, to where the packet goes on. False: not RAM.
+// Appends the bytes of one descriptor to the packet. False: not RAM.
 bool Dp83820::gather(const GuestMemory& memory, const Descriptor& descriptor, std::uint8_t* to) {
     const std::uint32_t bytes = descriptor.cmdsts & cmdsts_size;
     packet.too_long = packet.too_long || bytes > packet_start.size() - packet.bytes;
@@ -55,13 +55,13 @@ bool Dp83820::gather(const GuestMemory& memory, const Descriptor& descriptor, st
     }
     packet.cmdsts |= descriptor.cmdsts;
     packet.extsts |= descriptor.extsts & extsts_checksums;
-    if ((descriptor.extsts & extsts_vpkt) != 0) { // drivers differ in where they put it
+    if ((descriptor.extsts & extsts_vpkt) != 0) { // drivers set it in different descriptors
         packet.extsts = (packet.extsts & ~extsts_tci) | extsts_vpkt | (descriptor.extsts & extsts_tci);
     }
     return true;
 }
 
-// One descriptor. Last: the packet is whole.
+// Takes one descriptor. Last: the packet is complete.
 DescriptorRing::Look Dp83820::take_descriptor(const GuestMemory& memory, std::uint8_t* start, bool& last,
                                               std::uint64_t now) {
     Descriptor descriptor{};
@@ -124,7 +124,7 @@ Unfinished Dp83820::do_checksums(std::span<std::uint8_t> frame, SentChecksums ch
                        : fill_checksums(frame, wanted, checksums == SentChecksums::left && !inserts_tag());
 }
 
-// Tag and padding, as the guest asked for them; empty if none is left of it.
+// Adds tag and padding, as the guest asked for them.
 std::span<std::uint8_t> Dp83820::complete(std::span<std::uint8_t> frame, TransmitRoom room) const {
     if (inserts_tag() && frame.size() >= header_bytes) {
         const std::uint32_t vdr = stored[at::vdr];

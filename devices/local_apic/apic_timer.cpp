@@ -13,7 +13,7 @@ std::uint64_t ApicTimer::period() const {
     return initial_count * pulse();
 }
 
-// One-shot and periodic differ only in what follows the end.
+// One-shot and periodic differ only after the end.
 void ApicTimer::set_mode(Mode wanted) {
     const bool was_deadline = mode == Mode::deadline;
     mode = wanted;
@@ -40,7 +40,7 @@ std::uint32_t ApicTimer::current_count(std::uint64_t now) const {
     return static_cast<std::uint32_t>((due - now + pulse() - 1) / pulse());
 }
 
-// What is left is left, of longer or shorter pulses.
+// The remaining count stays, in longer or shorter pulses.
 void ApicTimer::write_divide(std::uint32_t value, std::uint64_t now) {
     const std::uint32_t left = current_count(now);
     divide = value & 0xbU;

@@ -25,7 +25,7 @@ void clear(Vectors& vectors, std::uint8_t vector) {
 }
 
 std::optional<std::uint8_t> highest(const Vectors& vectors) {
-    // None, mostly; and all who look for an interrupt ask.
+    // The frequent case first: there is no request.
     if (std::bit_cast<std::array<std::uint64_t, 4>>(vectors) == std::array<std::uint64_t, 4>{}) {
         return std::nullopt;
     }
@@ -38,7 +38,7 @@ std::optional<std::uint8_t> highest(const Vectors& vectors) {
     return std::nullopt;
 }
 
-// What of each can be written. The pins' request and status bits are never set.
+// The writable bits of each. The pins' request and status bits are never set.
 constexpr std::array<std::uint32_t, local_vector_count> local_vector_bits = {0x700ff, 0x107ff, 0x107ff,
                                                                              0x1a7ff, 0x1a7ff, 0x100ff};
 
@@ -49,7 +49,7 @@ std::optional<LocalVector> local_vector_at(std::uint64_t offset) {
     return static_cast<LocalVector>((offset - apic_timer_vector) / register_step);
 }
 
-// `first` and the seven behind it.
+// The index of `offset` among `first` and the seven registers behind it.
 std::optional<std::size_t> index_from(std::uint64_t first, std::uint64_t offset) {
     const std::uint64_t index = (offset - first) / register_step;
     return offset >= first && index < std::tuple_size_v<Vectors> ? std::optional(index) : std::nullopt;
@@ -112,7 +112,7 @@ void LocalApic::note_error(std::uint32_t error) {
     new_errors |= error;
     const std::uint32_t entry = local_vectors[error_vector_entry];
     const std::uint32_t vector = entry & vector_bits;
-    // An error entry with an illegal vector is an error already noted.
+    // If the error entry itself has an illegal vector, that error is noted already.
     if (is_new && (entry & local_vector_masked) == 0 && vector >= lowest_vector) {
         set(requests, static_cast<std::uint8_t>(vector));
     }
@@ -146,7 +146,7 @@ LocalApic::BaseWrite LocalApic::write_base(std::uint64_t value) {
         return BaseWrite::refused;
     }
     if ((value & ~std::uint64_t{base_enabled}) != (place | base_boot_processor)) {
-        return BaseWrite::not_modelled; // elsewhere
+        return BaseWrite::not_modelled; // at another address
     }
     if (((value ^ base) & base_enabled) != 0) {
         reset();
@@ -175,7 +175,7 @@ std::optional<std::uint32_t> LocalApic::read_register(std::uint64_t offset, std:
         return in_service[*index];
     }
     if (index_from(apic_trigger_mode, offset)) {
-        return 0; // nothing here is level triggered
+        return 0; // no interrupt here is level triggered
     }
     if (const auto index = index_from(apic_request, offset)) {
         return requests[*index];
@@ -259,7 +259,7 @@ bool LocalApic::write(std::uint64_t offset, std::uint32_t value, std::uint64_t n
         timer.write_divide(value, now);
         return true;
     default:
-        // Registers that can only be read, too.
+        // Read-only registers too.
         if (!read_register(offset, now)) {
             note_error(error_illegal_register);
         }
@@ -281,8 +281,7 @@ bool LocalApic::write_local_vector(LocalVector which, std::uint32_t value) {
     value &= local_vector_bits[which];
     value |= is_on() ? 0 : std::uint32_t{local_vector_masked};
     const bool is_masked = (value & local_vector_masked) != 0;
-    // The 8259s' INTR is all that comes to the pin: as an interrupt with a vector of its own it is not
-    // modelled.
+    // Only the 8259s' INTR reaches the pin: as an interrupt with a vector of its own it is not modelled.
     if (which == pin0_vector_entry && !is_masked && (value & local_vector_mode) != deliver_external) {
         return false;
     }
@@ -297,7 +296,7 @@ bool LocalApic::write_local_vector(LocalVector which, std::uint32_t value) {
     return true;
 }
 
-// Of the command's destination, where it has no shorthand.
+// Whether the command's destination, without a shorthand, is this APIC.
 bool LocalApic::is_addressed() const {
     constexpr std::uint32_t logical = 1U << 11U;
     const std::uint32_t destination = command_high & highest_byte;
@@ -328,14 +327,14 @@ bool LocalApic::send(std::uint32_t command) {
         return true;
     }
     if (!is_mine) {
-        return true; // there is no other
+        return true; // there is no other processor
     }
     if (is_fixed) {
         request(static_cast<std::uint8_t>(vector));
     }
     constexpr std::uint32_t assert_level = 1U << 14U;
     const bool is_deassertion = mode == deliver_init && (command & assert_level) == 0;
-    return is_fixed || mode == deliver_start || is_deassertion; // a processor that runs ignores a start
+    return is_fixed || mode == deliver_start || is_deassertion; // a running processor ignores a start
 }
 
 } // namespace previrt

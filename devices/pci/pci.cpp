@@ -61,7 +61,7 @@ void Pci::write_address(std::uint32_t value) {
     address = value & implemented;
 }
 
-// What the address selects, or function_count.
+// The index of the addressed function, or function_count.
 std::uint32_t Pci::addressed() const {
     const bool bus_0 = ((address >> 16U) & 0xffU) == 0;
     return (address & enable) != 0 && bus_0 ? index_of((address >> 11U) & 31U, (address >> 8U) & 7U)

@@ -42,7 +42,7 @@ unsigned Pic8259::highest(std::uint8_t levels) const {
     return (first + static_cast<unsigned>(std::countr_zero(std::rotr(levels, static_cast<int>(first))))) & 7U;
 }
 
-// The levels in service that keep others from it.
+// The levels in service that block others.
 std::uint8_t Pic8259::inhibiting() const {
     return special_mask_mode ? without(isr, imr) : isr;
 }
@@ -53,7 +53,7 @@ std::optional<unsigned> Pic8259::highest_unmasked() const {
         return request;
     }
     const unsigned in_service = highest(inhibiting());
-    // A slave with one request in service may bring one of higher priority.
+    // A slave with one request in service may pass one of higher priority.
     const bool nested_in_slave = (icw4 & icw4_special_fully_nested) != 0 && is_master &&
                                  request == in_service && (icw3 & bit(request)) != 0;
     if (nested_in_slave || priority(request) < priority(in_service)) {
@@ -76,7 +76,7 @@ unsigned Pic8259::acknowledge() {
     return *request;
 }
 
-// In MCS-80/85 mode, the second byte of a CALL, which is what a processor that reads one byte would take.
+// In MCS-80/85 mode this is the second byte of a CALL: a processor that reads one byte would get it.
 std::uint8_t Pic8259::vector(unsigned level) const {
     if ((icw4 & icw4_8086) != 0) {
         return static_cast<std::uint8_t>((icw2 & 0xf8U) | level);
@@ -90,7 +90,7 @@ std::uint8_t Pic8259::vector(unsigned level) const {
 void Pic8259::set_line(unsigned level, bool asserted) {
     const std::uint8_t line = bit(level & 7U);
     if (!asserted) {
-        // Edge triggered requests, too, last only as long as the input stays high.
+        // Edge triggered requests, too, last only as long as the input is high.
         lines = without(lines, line);
         irr = without(irr, line);
         return;
@@ -138,7 +138,7 @@ void Pic8259::write(bool a0, std::uint8_t value) {
 
 void Pic8259::write_icw1(std::uint8_t value) {
     icw1 = value;
-    irr = lines & level_triggered(); // an edge must come anew
+    irr = lines & level_triggered(); // an edge must come again
     isr = 0;
     imr = 0;
     icw3 = is_master ? 0 : 7;

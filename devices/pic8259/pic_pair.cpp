@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned cascade_level = 2;
 constexpr std::uint16_t elcr_1 = 0x4d0;
 constexpr std::uint16_t elcr_2 = 0x4d1;
-// IRQ0, 1, 2, 8 and 13 are edge triggered for ever.
+// IRQ0, 1, 2, 8 and 13 are always edge triggered.
 constexpr std::uint8_t elcr_1_writable = 0xf8;
 constexpr std::uint8_t elcr_2_writable = 0xde;
 
@@ -28,7 +28,7 @@ void PicPair::update_cascade() {
     master.set_line(cascade_level, slave.highest_request().has_value());
 }
 
-// INT falls with every INTA, so that a request that is left makes a new edge.
+// INT falls with every INTA, so that a remaining request makes a new edge.
 void PicPair::restart_cascade() {
     master.set_line(cascade_level, false);
     update_cascade();
@@ -79,7 +79,7 @@ std::uint8_t PicPair::acknowledge() {
         return master.vector(level);
     }
     if (level != cascade_level || (slave.icw3 & 7U) != level) {
-        return floating_bus; // no chip feels addressed
+        return floating_bus; // no chip is addressed
     }
     const std::uint8_t vector = slave.vector(slave.acknowledge());
     restart_cascade();

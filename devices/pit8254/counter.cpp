@@ -66,7 +66,7 @@ void Counter::settle(std::uint64_t pulse) {
     }
 }
 
-// The count register goes into the counting element at `pulse`.
+// Loads the count register into the counting element at `pulse`.
 void Counter::load(std::uint64_t pulse) {
     const std::uint32_t written = decimal() ? from_decimal(count_register) : count_register;
     next_course = {
@@ -114,7 +114,7 @@ void Counter::write(std::uint8_t value, std::uint64_t pulse) {
     } else if (!writing_high) {
         low_written = value;
         writing_high = true;
-        if (mode() == 0) { // it counts no more until the second byte
+        if (mode() == 0) { // it stops until the second byte
             course = course.stopped(pulse, false);
             loading = false;
             armed = false;
@@ -161,7 +161,7 @@ void Counter::set_gate(bool level, std::uint64_t pulse) {
                 load(pulse + 1);
             }
         } else {
-            // A first count still gets loaded; one that waits for the end of a period waits for the next
+            // A first count is still loaded; one that waits for the end of a period waits for the next
             // trigger.
             loading = loading && !course.counting;
             next_course = next_course.stopped(next_course.start, true);

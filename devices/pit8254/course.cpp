@@ -13,7 +13,7 @@ constexpr bool is_periodic(std::uint8_t mode) {
 
 } // namespace
 
-// Pulses since the period began.
+// Pulses since the start of the period.
 std::uint32_t Course::position(std::uint64_t pulse) const {
     return static_cast<std::uint32_t>((elapsed(pulse) + phase) % count);
 }
@@ -30,13 +30,13 @@ std::uint32_t Course::value(std::uint64_t pulse) const {
         const std::uint32_t in_half = in_period < high_half() ? in_period : in_period - high_half();
         return ((count & ~1U) - (2 * in_half)) % modulus;
     }
-    // After zero it wraps around and counts on.
+    // After zero it wraps around and continues.
     return (count + modulus - static_cast<std::uint32_t>(elapsed(pulse) % modulus)) % modulus;
 }
 
 bool Course::output(std::uint64_t pulse) const {
     if (!counting) {
-        return idle_out || (mode >= 4 && pulse > start); // a strobe that GATE meets ends nevertheless
+        return idle_out || (mode >= 4 && pulse > start); // a strobe that a change of GATE meets still ends
     }
     switch (mode) {
     case 0:

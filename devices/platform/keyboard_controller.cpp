@@ -11,7 +11,7 @@ constexpr std::uint8_t status_not_locked = 0x10;
 
 constexpr std::uint8_t command_write_output_port = 0xd1;
 constexpr std::uint8_t command_a20_off = 0xdd;
-constexpr std::uint8_t command_pulse = 0xf0; // those of bits 0 to 3 that are 0
+constexpr std::uint8_t command_pulse = 0xf0; // pulses those of bits 0 to 3 that are 0
 
 constexpr std::uint8_t output_no_reset = 0x01;
 constexpr std::uint8_t output_a20 = 0x02;
@@ -20,7 +20,7 @@ constexpr std::uint8_t output_a20 = 0x02;
 
 std::uint8_t KeyboardController::read(std::uint16_t port) const {
     if (port == data_port) {
-        return 0; // its output buffer is never filled
+        return 0; // its output buffer is always empty
     }
     return static_cast<std::uint8_t>(status_system_flag | status_not_locked |
                                      (last_was_command ? status_last_was_command : 0));

@@ -17,7 +17,7 @@ constexpr bool is_uart(std::uint16_t port) {
     return (port & ~7U) == Pc::uart_port;
 }
 
-// Not as bytes: those, but for the reset control register, find nobody.
+// Byte accesses reach no register but the reset control register.
 constexpr bool is_pci_address(std::uint16_t port, unsigned width) {
     return port == Pci::address_port && width == 4;
 }
@@ -50,7 +50,7 @@ void Pc::start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64
     pic.set_line(timer_irq, pit.output(0, now));
 }
 
-// As firmware does: decoded, and with an interrupt of its own, by level.
+// As firmware leaves it: decoded, and with a level-triggered interrupt of its own.
 void Pc::insert_network_card(const ethernet::MacAddress& address) {
     constexpr unsigned command = 0x04;
     constexpr unsigned base_address = 0x10;
@@ -316,7 +316,7 @@ void Pc::advance(std::uint64_t now) {
         timer_edges += edges;
         lost_timer_edges += edges - (pic.pending(timer_irq) ? 0 : 1);
     }
-    // A request that is still waiting goes with the line.
+    // A request that still waits disappears with the line.
     lost_timer_edges += !level && (edges > 0 || pic.pending(timer_irq)) ? 1 : 0;
     move_lines(pic,
                {.timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now), .network = network_line(now)});
@@ -353,7 +353,7 @@ PicPair Pc::interrupts_after_input() const {
     return then;
 }
 
-// A request that is still waiting goes with the line.
+// A request that still waits disappears with the line.
 void Pc::set_timer_line(bool level) {
     lost_timer_edges += !level && pic.pending(timer_irq) ? 1 : 0;
     pic.set_line(timer_irq, level);

@@ -13,7 +13,7 @@ constexpr std::uint64_t cycles_per_second = 32768;
 // UIP rises 244 us before an update of 1984 us.
 constexpr std::uint64_t cycles_of_uip = 8 + 65;
 
-// IRQF's enables and flags have the same places in registers B and C.
+// The enables and flags of IRQF have the same bits in registers B and C.
 constexpr std::uint8_t interrupts =
     rtc::periodic_interrupt | rtc::alarm_interrupt | rtc::update_ended_interrupt;
 
@@ -35,7 +35,7 @@ bool Rtc::interrupting() const {
     return (ram[rtc::register_b] & ram[rtc::register_c] & interrupts) != 0;
 }
 
-// Of the periodic interrupt, in cycles; 0 for none.
+// The period of the periodic interrupt, in cycles; 0: none.
 std::uint64_t Rtc::period() const {
     const unsigned rate = ram[rtc::register_a] & rtc::rate_selection;
     if (rate == 0 || !counting()) {
@@ -44,7 +44,7 @@ std::uint64_t Rtc::period() const {
     return std::uint64_t{1} << (rate <= 2 ? rate + 6 : rate - 1);
 }
 
-// The first after `settled`. The divider makes updates and periodic interrupts alike, so they coincide.
+// The first after `settled`. The divider drives both updates and periodic interrupts, so they coincide.
 std::optional<std::uint64_t> Rtc::next_periodic() const {
     const std::uint64_t cycles = period();
     if (cycles == 0) {
@@ -97,7 +97,7 @@ void Rtc::write_register_b(std::uint8_t value) {
 
 std::uint8_t Rtc::read(std::uint16_t port, std::uint64_t now) {
     if ((port & 1U) == 0) {
-        return 0xff; // write only
+        return 0xff; // write-only
     }
     settle(now);
     const unsigned index = address & 0x7fU;
@@ -131,7 +131,7 @@ void Rtc::write(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
 }
 
 bool Rtc::line(std::uint64_t now) {
-    if (!may_interrupt()) { // what it counts can wait until somebody looks
+    if (!may_interrupt()) { // without interrupts the count can wait for a read
         return false;
     }
     settle(now);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-// What firmware writes before the guest runs.
+// The values that firmware writes before the guest runs.
 namespace previrt {
 
 void Rtc::start(std::uint64_t since_1970, std::uint64_t now) {
@@ -18,7 +18,7 @@ void Rtc::start(std::uint64_t since_1970, std::uint64_t now) {
     ram[rtc::register_d] = rtc::valid_ram_and_time;
     constexpr std::uint64_t seconds_per_day = 86400;
     const std::uint64_t days = epoch_seconds / seconds_per_day;
-    constexpr std::uint64_t days_from_1900_to_1970 = 25568; // with 1900 leap, as the chip has it
+    constexpr std::uint64_t days_from_1900_to_1970 = 25568; // with 1900 a leap year, as for the chip
     const std::uint64_t days_since_1900 = days + days_from_1900_to_1970;
     store_time_of_day(static_cast<std::uint32_t>(epoch_seconds % seconds_per_day));
     store_date(days_since_1900);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-// The time registers as numbers. What a guest has written into them need not be a time.
+// The time registers as numbers. A guest may have written values that are no time.
 namespace previrt {
 
 namespace {
@@ -76,7 +76,8 @@ void Rtc::update(std::uint64_t seconds) {
     store_date(date.days() + days);
 }
 
-// From the last update until the update that makes time and alarm equal, 1 to a day; nullopt if none does.
+// From the last update until the update at which time and alarm are equal, 1 to a day; nullopt if they never
+// are.
 std::optional<std::uint64_t> Rtc::seconds_to_alarm() const {
     const auto is_any = [](std::uint8_t value) { return (value & rtc::alarm_any) == rtc::alarm_any; };
     const bool any_hour = is_any(ram[rtc::hours_alarm]);
@@ -85,7 +86,7 @@ std::optional<std::uint64_t> Rtc::seconds_to_alarm() const {
     const unsigned hour = decode_hour(ram[rtc::hours_alarm]);
     const unsigned minute = decode(ram[rtc::minutes_alarm]);
     const unsigned second = decode(ram[rtc::seconds_alarm]);
-    // The chip compares bytes: one that no time has, as 0x5a in BCD, never matches.
+    // The chip compares bytes: a byte that no time has, as 0x5a in BCD, never matches.
     if ((!any_hour && encode_hour(hour) != ram[rtc::hours_alarm]) ||
         (!any_minute && (minute > 59 || encode(minute) != ram[rtc::minutes_alarm])) ||
         (!any_second && (second > 59 || encode(second) != ram[rtc::seconds_alarm]))) {

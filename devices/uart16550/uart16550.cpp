@@ -92,7 +92,7 @@ void Uart16550::write(std::uint16_t port, std::uint8_t value) {
     case 7:
         scr = value;
         break;
-    default: // LSR and MSR are for reading
+    default: // LSR and MSR are read-only
         break;
     }
 }
@@ -117,14 +117,14 @@ bool Uart16550::accept(Character character) {
         if (fifo_enabled()) {
             return false;
         }
-        received.clear(); // without a FIFO it is the older character that is lost
+        received.clear(); // without a FIFO the older character is lost
     }
     received.push(character);
     reveal_errors();
     return !overrun;
 }
 
-// The errors of a character show in LSR when it is the next to be read.
+// LSR shows the errors of a character when it is the next to be read.
 void Uart16550::reveal_errors() {
     if (!received.empty()) {
         line_errors |= received.at(0).errors;
@@ -142,7 +142,7 @@ std::optional<std::uint8_t> Uart16550::take_transmitted() {
     return data;
 }
 
-// A guest that sees THRE fills the whole FIFO without looking again.
+// A guest that sees THRE fills the whole FIFO without checking again.
 bool Uart16550::transmitter_empty() const {
     return transmitted.free() >= (fifo_enabled() ? fifo_size : 1);
 }
@@ -186,7 +186,7 @@ void Uart16550::write_fcr(std::uint8_t value) {
     if (switched || (value & fcr_clear_receiver) != 0) {
         received.clear();
     }
-    const bool programs = (value & fcr_enable) != 0; // without it the other bits are not taken
+    const bool programs = (value & fcr_enable) != 0; // otherwise the other bits are ignored
     fcr = programs ? value & fcr_kept : 0;
 }
 

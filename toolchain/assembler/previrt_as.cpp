@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// previrt-as: takes the place of `as` for gcc and clang; pads and records what it assembles.
+// previrt-as: replaces `as` for gcc and clang; pads and records the code that it assembles.
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "toolchain/assembler/options.hpp"
@@ -39,8 +39,8 @@ constexpr const char* help_text =
     "With gcc or clang: -B DIR, where DIR holds it under the name `as` (clang: -fno-integrated-as as "
     "well).\n";
 
-// .previrt_annotate KIND, WIDTH, LEVEL-OR-TAG: of the next instruction. .previrt_note: this file has the
-// note.
+// .previrt_annotate KIND, WIDTH, LEVEL-OR-TAG annotates the next instruction. .previrt_note gives this file
+// the note.
 class AnnotationDirective : public llvm::MCAsmParserExtension {
 public:
     explicit AnnotationDirective(SiteStreamer& streamer) : streamer_(streamer) {}
@@ -93,7 +93,8 @@ std::string read_inputs(const AssemblerOptions& options) {
     const std::vector<std::string> inputs =
         options.inputs.empty() ? std::vector<std::string>{"-"} : options.inputs;
     for (const std::string& input : inputs) {
-        source += "# 1 \"" + (input == "-" ? "{standard input}" : input) + "\"\n"; // messages name its lines
+        source += "# 1 \"" + (input == "-" ? "{standard input}" : input) +
+                  "\"\n"; // so that messages name its lines
         if (input == "-") {
             source.append(std::istreambuf_iterator<char>(std::cin), {});
         } else {
@@ -123,7 +124,7 @@ int assemble(const AssemblerOptions& options) {
     const std::unique_ptr<llvm::MCObjectFileInfo> file_info(
         target.target->createMCObjectFileInfo(context, /*PIC=*/false));
     context.setObjectFileInfo(file_info.get());
-    // A compiler passes -g on with lines of its own.
+    // A compiler that passes -g on has line directives of its own.
     context.setGenDwarfForAssembly(options.debug_lines && source.find("\t.loc ") == std::string::npos);
     context.setDwarfVersion(5);
 
@@ -167,7 +168,8 @@ int main(const std::vector<std::string>& arguments) {
         return 0;
     }
     if (options.version) {
-        // Linux's scripts/as-version.sh wants the words and the last number: gas's version of like syntax.
+        // Linux's scripts/as-version.sh needs these words and the last number: the version of gas with this
+        // syntax.
         std::cout << "GNU assembler (previrt-as, LLVM 19) 2.40\n";
         return 0;
     }

@@ -62,7 +62,7 @@ std::optional<SiteForm> SiteStreamer::form_of(const llvm::MCInst& instruction,
                                               const llvm::MCSubtargetInfo& subtarget) {
     const std::optional<Annotation> annotation = std::exchange(annotation_, std::nullopt);
     if (!subtarget.checkFeatures("+64bit-mode")) {
-        return std::nullopt; // the in-place VMM rewrites 64-bit code only; the audit names what stays
+        return std::nullopt; // the in-place VMM rewrites 64-bit code only; the audit names other code
     }
     if (!annotation) {
         return classifier_.classify(instruction);

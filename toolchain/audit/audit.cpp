@@ -35,7 +35,7 @@ std::span<const std::uint8_t> bytes_at(const ElfImage& image, std::uint64_t addr
     return rest.first(std::min(rest.size(), length));
 }
 
-// The record's form says what the decoder reads at its place: the two come from different tools.
+// Compares the form of each record with the decoder's: different tools wrote the two.
 void check_record_forms(const KernelFile& file, const std::vector<Site>& sites, const Places& places,
                         const InstructionDecoder& decoder) {
     for (std::size_t i = 0; i < sites.size(); ++i) {
@@ -52,7 +52,7 @@ void check_record_forms(const KernelFile& file, const std::vector<Site>& sites, 
                        : decoder.classifier().classify_annotated(info.kind, instruction->decoded);
         }
         if (form && info.annotates != Annotates::nothing) {
-            form->operand = record.operand; // level or tag: the instruction does not show it
+            form->operand = record.operand; // level or tag: the instruction does not show them
         }
         const SiteForm recorded{info.kind, record.shape(), record.width(), record.operand};
         if (!form || *form != recorded) {
@@ -103,7 +103,7 @@ public:
     }
 
 private:
-    // Execution may also arrive behind the padding in front.
+    // Execution may also begin behind the padding in front.
     static bool is_recorded(const std::vector<Site>& sites,
                             const CodeMap::SensitiveInstruction& instruction) {
         const auto after = std::ranges::upper_bound(sites, instruction.address, {}, &Site::address);
@@ -118,7 +118,7 @@ private:
                offset + instruction.length == padding + site.record.instruction_length();
     }
 
-    // Of what the guest has annotated nothing, nothing is missing.
+    // If the guest annotates no instruction with a constant, none is missing.
     static bool is_annotated(const std::vector<Site>& sites, std::uint8_t constant) {
         return std::ranges::any_of(sites, [constant](const Site& site) {
             return static_cast<SiteKind>(site.record.kind) == SiteKind::layout_constant &&

@@ -28,12 +28,12 @@ bool is_fill(std::uint8_t byte) {
     return byte == 0x00 || byte == 0xcc || byte == 0x90;
 }
 
-// Anywhere else, what decodes might be the middle of an instruction.
+// At other addresses, bytes that decode may be the middle of an instruction.
 bool may_begin_function(std::span<const std::uint8_t> bytes, std::size_t at) {
     return at % function_alignment == 0 && (is_fill(bytes[at - 1]) || bytes[at - 1] == near_return);
 }
 
-// Enough of them for one instruction.
+// At most as many as one instruction has.
 std::span<const std::uint8_t> bytes_from(const Section& section, std::uint64_t address) {
     const auto rest = section.bytes.subspan(address - section.address);
     return rest.first(std::min(rest.size(), longest_instruction + 1));
@@ -124,8 +124,8 @@ void CodeMap::add_address_roots() {
     }
 }
 
-// What relocations say of an object file, a linked one shows: jump tables and functions' addresses in its
-// data.
+// The addresses that relocations give in an object file, from a linked file's data: jump tables and
+// functions' addresses.
 void CodeMap::add_pointers() {
     for (const Section& section : image_.sections()) {
         if (section.executable) {
@@ -156,8 +156,8 @@ void CodeMap::explore_roots() {
     }
 }
 
-// Marks all that execution reaches from `root` without passing a call's return. Unless `sure`, nothing is
-// marked when any of it contradicts what is known.
+// Marks all code that execution reaches from `root` without passing a call's return. Unless `sure`, marks
+// nothing if any of it contradicts known code.
 bool CodeMap::explore(std::uint64_t root, bool sure) {
     std::vector<Step> steps;
     std::vector<std::uint64_t> pending{root};
@@ -175,14 +175,14 @@ bool CodeMap::explore(std::uint64_t root, bool sure) {
     return true;
 }
 
-// One straight run. False: not code.
+// Follows one straight run. False: it is not code.
 bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<Step>& steps,
                      std::vector<std::uint64_t>& pending) {
     const std::size_t first_of_run = steps.size();
     for (;;) {
         const std::size_t offset = address - area.section->address;
         if (offset >= area.bytes.size()) {
-            return true; // fragments (alternatives, a last call that does not return) may end with their
+            return true; // a fragment (an alternative, a last call that does not return) may end with its
                          // section
         }
         if (area.bytes[offset] == Byte::start) {
@@ -235,8 +235,8 @@ bool CodeMap::follow(Area& area, std::uint64_t address, bool sure, std::vector<S
     }
 }
 
-// Code hidden in the bytes of other code, as Linux's srso_safe_ret in the immediate of a mov: what it
-// executes counts, the bytes stay as they are marked.
+// Code hidden in the bytes of other code, as Linux's srso_safe_ret in the immediate of a mov: its
+// instructions count, and the bytes stay marked as they are.
 void CodeMap::follow_overlapping(Area& area, std::uint64_t address) {
     while (overlapping_.insert(address).second) {
         const std::size_t offset = address - area.section->address;
@@ -260,9 +260,8 @@ void CodeMap::follow_overlapping(Area& area, std::uint64_t address) {
     }
 }
 
-// Nothing learnt later can make code of it: only explorations that are not sure are left by then. Without
-// this, one bad byte behind much of what might be code is run into again from each place where a function may
-// begin.
+// No later finding can make code of it: only unsure explorations remain by then. Without this, every possible
+// start of a function in front of a bad byte would run into it again.
 void CodeMap::refute(Area& area, std::uint64_t address, std::span<const Step> run) {
     area.refuted[address - area.section->address] = true;
     for (const Step& step : run) {
@@ -270,7 +269,7 @@ void CodeMap::refute(Area& area, std::uint64_t address, std::span<const Step> ru
     }
 }
 
-// No opcode is filled in by a linker, and zeros (add %al,(%rax)) are fill or a table.
+// A linker fills in no opcode, and zeros (add %al,(%rax)) are fill or a table.
 bool CodeMap::is_surely_data(std::span<const std::uint8_t> bytes, std::uint64_t address) const {
     return image_.relocation_at(address) != nullptr || (bytes.size() >= 2 && bytes[0] == 0 && bytes[1] == 0);
 }
@@ -283,7 +282,7 @@ bool CodeMap::continue_at(std::uint64_t target, bool sure, std::vector<std::uint
     if (*byte == Byte::body && !sure) {
         const Area& area = *area_at(target);
         const std::size_t offset = target - area.section->address;
-        return area.section->bytes[offset - 1] == lock_prefix; // jumped over on one processor
+        return area.section->bytes[offset - 1] == lock_prefix; // a single processor jumps over it
     }
     if (*byte != Byte::start) {
         pending.push_back(target);
@@ -374,7 +373,7 @@ void CodeMap::commit(const Step& step, bool sure) {
     }
 }
 
-// ---- what nothing points to
+// ---- code that nothing points to
 
 void CodeMap::explore_gaps(bool inside_functions) {
     if (!inside_functions) {
@@ -393,8 +392,8 @@ void CodeMap::explore_gaps(bool inside_functions) {
     }
 }
 
-// Every unknown run of [begin, end): tables are stepped over; else code is believed to begin at the
-// front, or where functions begin.
+// Explores every unknown run of [begin, end): skips tables; otherwise believes code at the front, or at
+// starts of functions.
 void CodeMap::explore_gap(Area& area, std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end;) {
         if (area.bytes[at] != Byte::unknown) {
@@ -429,14 +428,14 @@ void CodeMap::explore_gap(Area& area, std::size_t begin, std::size_t end) {
     }
 }
 
-// Where a table of jump targets begins at `begin`, marks it data and gives its end. Entries are 8-byte
-// addresses, or 4-byte distances from the table, of places in this section; the table ends where its first
+// If a table of jump targets begins at `begin`, marks it as data and returns its end. Entries are 8-byte
+// addresses, or 4-byte distances from the table, of addresses in this section; the table ends where its first
 // target begins.
 std::size_t CodeMap::skip_jump_table(Area& area, std::size_t begin, std::size_t end) {
     const auto bytes = area.section->bytes;
     for (const std::size_t entry_size : {std::size_t{8}, std::size_t{4}}) {
         if (begin % entry_size != 0 || (entry_size == 8 && image_.relocatable())) {
-            continue; // compilers align tables, and of addresses an object's have relocations
+            continue; // compilers align tables, and an object's addresses have relocations
         }
         std::vector<std::uint64_t> targets;
         std::size_t limit = end;

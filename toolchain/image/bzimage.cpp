@@ -45,7 +45,7 @@ std::string version_words(std::uint16_t version) {
     return std::to_string(version >> 8U) + (minor < 10 ? ".0" : ".") + std::to_string(minor);
 }
 
-// Gives the boot protocol's version.
+// Returns the boot protocol's version.
 std::uint16_t check_setup_header(Bytes file) {
     if (file.size() < setup_header_end) {
         throw InputError("kernel image is too short for a setup header: " + std::to_string(file.size()) +
@@ -87,7 +87,7 @@ std::vector<std::uint8_t> decompress_payload(Compression compression, Bytes payl
     }
     const std::size_t stream_length = payload.size() - size_trailer_length;
     const std::size_t expected_size = read_u32(payload, stream_length);
-    // gzip's own last field is this size.
+    // gzip's own last field has this size.
     const bool trailer_is_in_stream = compression == Compression::gzip;
     return decompress(compression, trailer_is_in_stream ? payload : payload.first(stream_length),
                       expected_size);

@@ -53,7 +53,7 @@ std::vector<Elf64_Shdr> read_section_headers(Bytes elf) {
     if (header.e_shoff == 0) {
         return {};
     }
-    // The first header has the number that e_shnum cannot hold.
+    // The first section header has the number if e_shnum cannot hold it.
     const std::uint64_t count =
         header.e_shnum != 0 ? header.e_shnum : read_at<Elf64_Shdr>(elf, header.e_shoff).sh_size;
     return read_table<Elf64_Shdr>(elf, header.e_shoff, count, "section");

@@ -25,7 +25,7 @@ struct EndElf {
     void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// Names go into lines of messages and to terminals.
+// Names appear in messages and on terminals.
 std::string printable(std::string name) {
     std::ranges::replace_if(
         name, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
@@ -94,7 +94,7 @@ private:
             throw InputError("the file ends inside the ELF header");
         }
         check_section_table();
-        // libelf takes char*, and does not write to it.
+        // libelf takes char*, but does not write to it.
         elf_.reset(
             elf_memory(reinterpret_cast<char*>(file.data()), file.size())); // NOLINT(*-reinterpret-cast)
         GElf_Ehdr header;
@@ -113,7 +113,7 @@ private:
         image_.entry_ = header.e_entry;
     }
 
-    // libelf says of a table outside the file that there is none.
+    // libelf treats a table outside the file as absent.
     void check_section_table() const {
         const std::vector<std::uint8_t>& file = image_.file_;
         Elf64_Ehdr header;
@@ -168,7 +168,7 @@ private:
         return std::span(image_.file_).subspan(header.sh_offset, header.sh_size);
     }
 
-    // A string of a string table, or nothing where it is not one.
+    // A string of a string table; nothing if the section is no string table.
     [[nodiscard]] std::optional<std::string> string(std::size_t table, std::size_t offset) const {
         if (table >= headers_.size() || headers_[table].sh_type != SHT_STRTAB) {
             return std::nullopt;
@@ -208,7 +208,7 @@ private:
             {*name, address, header.sh_offset, bytes, (header.sh_flags & SHF_EXECINSTR) != 0});
     }
 
-    // The address of a symbol of section `index`; nothing for one that the file does not define in a section.
+    // The address of a symbol of section `index`; nothing if the file does not define it in a section.
     [[nodiscard]] std::optional<std::uint64_t> symbol_address(const Elf64_Sym& symbol,
                                                               std::size_t index) const {
         if (index == SHN_UNDEF || index >= headers_.size()) {
@@ -229,7 +229,7 @@ private:
         return entries;
     }
 
-    // Section indices above 0xff00 stand in a table of their own.
+    // Section indices above 0xff00 are in a table of their own.
     [[nodiscard]] std::size_t section_of(const Elf64_Sym& symbol, std::size_t entry,
                                          std::size_t table) const {
         if (symbol.st_shndx != SHN_XINDEX) {
@@ -295,7 +295,7 @@ private:
         }
     }
 
-    // Of those with bytes, so that an address is that of one byte only.
+    // For sections with bytes, so that an address is that of one byte only.
     void check_sections_are_disjoint() const {
         const Section* previous = nullptr;
         for (const Section& section : image_.sections_) {
@@ -323,7 +323,7 @@ ElfImage ElfImage::parse(std::vector<std::uint8_t> file) {
 }
 
 const Section* ElfImage::section_at(std::uint64_t address) const {
-    // Sections without bytes share addresses with others: look back over them.
+    // Sections without bytes share addresses with others: look back past them.
     auto after = std::ranges::upper_bound(sections_, address, {}, &Section::address);
     while (after != sections_.begin()) {
         --after;

@@ -10,7 +10,7 @@ namespace previrt {
 
 namespace {
 
-// Where several symbols share an address, a function says most.
+// If several symbols share an address, a function is the best name.
 bool comes_before(const Symbol* left, const Symbol* right) {
     return std::tie(left->address, left->type, left->name) <
            std::tie(right->address, right->type, right->name);

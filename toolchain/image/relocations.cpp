@@ -67,7 +67,7 @@ void place_fields(const ElfImage& image, std::vector<KernelRelocation>& relocati
             relocation.section = data.section;
             relocation.in_section -= data.loaded_at;
         } else if (relocation.section == nullptr || relocation.section == data.section) {
-            relocation.section = nullptr; // nothing is loaded there
+            relocation.section = nullptr; // the field is not loaded
         } else {
             relocation.in_section -= relocation.section->address;
         }

@@ -38,7 +38,7 @@ std::size_t rounded_up(std::size_t size) {
     return (size + 3) & ~std::size_t{3};
 }
 
-// Linkers gather notes: ours may stand among others in a section of another name.
+// Linkers merge notes: previrt's may be among others in a section of another name.
 bool has_note(const Section& section) {
     bool found = false;
     std::size_t at = 0;
@@ -130,7 +130,7 @@ std::vector<Site> read_records(const ElfImage& image) {
                      ": " + describe(check.fault) + remedy);
 }
 
-// An assembler emits the records of each section in order, but those of several sections in turn.
+// An assembler emits the records of one section in order, but alternates between sections.
 std::size_t first_unsorted_within_its_section(const ElfImage& image, const std::vector<Site>& sites) {
     std::map<const Section*, std::uint64_t> last;
     for (std::size_t i = 0; i < sites.size(); ++i) {

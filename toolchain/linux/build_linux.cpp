@@ -66,7 +66,7 @@ public:
     }
 
 private:
-    // Everything that the result depends on.
+    // Everything on which the result depends.
     std::string key() {
         Digest digest;
         digest.add(source_.name).add(configuration_.text).add(compiler_.identity);
@@ -89,7 +89,7 @@ private:
         return Digest().add(options_.plain ? "plain" : read_text(compiler_.macros)).hex();
     }
 
-    // Of all that makes the patched source from Debian's.
+    // Of everything that turns Debian's source into the patched source.
     [[nodiscard]] std::string patches_digest() const {
         Digest digest;
         digest.add(read_text(definitions_directory() + "/previrt/annotate.h"));
@@ -115,7 +115,7 @@ private:
         return report.is_object() && report.value("key", "") == key && report.value("complete", false);
     }
 
-    // The source to build: patched, or as it is.
+    // The source to build, patched or unchanged.
     [[nodiscard]] std::string prepare_tree() const {
         if (options_.plain) {
             return source_.directory;
@@ -133,7 +133,7 @@ private:
         return directory;
     }
 
-    // Objects do not depend on the macros in make's eyes: with other macros they are all old.
+    // make does not know that objects depend on the macros: with other macros all objects are old.
     void prepare_build_directory() const {
         const std::string stamp = build_ + "/previrt-macros";
         const std::string digest = macros_digest();
@@ -150,11 +150,11 @@ private:
         check_configuration(configuration_, build_ + "/.config", options_.plain);
     }
 
-    // How this kernel is made, to which targets are added.
+    // The make command of this kernel, without targets.
     [[nodiscard]] Program make_program(const std::string& tree) const {
         const unsigned jobs =
             options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
-        // Neither the place, the time nor the user is in the kernel: the same input gives the same file.
+        // The kernel contains neither path, time nor user: the same input gives the same file.
         Program program{
             .arguments = {"make", "-C", tree, "O=" + build_, "-j" + std::to_string(jobs), "LOCALVERSION="},
             .directory = {},
@@ -173,7 +173,7 @@ private:
         return program;
     }
 
-    // OUTPUT/make: the same for the user, above all for modules from elsewhere: OUTPUT/make M=$PWD modules
+    // OUTPUT/make: the same command for the user, above all for other modules: OUTPUT/make M=$PWD modules
     void write_make_script(const std::string& tree) const {
         const Program program = make_program(tree);
         std::string script =

@@ -36,7 +36,8 @@ LinuxConfiguration find_configuration(const std::string& name_or_file, const std
     LinuxConfiguration configuration{.name = name_or_file, .files = {}, .text = {}, .ours = false};
     if (name_or_file == "small" || name_or_file == "rich") {
         configuration.ours = true;
-        // rich is small and more; after each, what only this version has or calls otherwise.
+        // rich extends small; each is followed by the options that only this version has or names
+        // differently.
         for (const std::string part : {"small", "rich"}) {
             configuration.files.push_back(in_source_tree("linux-patches/configs/" + part));
             const std::string own = in_source_tree("linux-patches/" + version + "/" + part);

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t longest_step = 60;
 
-// "  CC      mm/slub.o" is a step; "make[1]: ..." and warnings are none.
+// "  CC      mm/slub.o" is a step; "make[1]: ..." and warnings are not.
 bool is_step(std::string_view text) {
     return text.size() > 10 && text.starts_with("  ") && text[2] >= 'A' && text[2] <= 'Z';
 }

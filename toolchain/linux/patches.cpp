@@ -34,7 +34,7 @@ LinuxPatch read_patch(const std::string& path) {
     return patch;
 }
 
-// By their paths.
+// Sorted by path.
 std::vector<LinuxPatch> patches_in(const std::string& directory) {
     std::vector<LinuxPatch> patches;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {

@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// PACKAGE NAME DIRECTORY: the package holds the source as an archive.
+// PACKAGE NAME DIRECTORY: the package contains the source as an archive.
 constexpr const char* unpack =
     "set -o pipefail; dpkg-deb --fsys-tarfile \"$1\" | tar -xO \"./usr/src/$2.tar.xz\" |"
     " tar -xJ --strip-components=1 -C \"$3\"";
 
-// apt with lists of its own: the machine's may be absent or old, and only root may renew them.
+// apt with package lists of its own: the machine's may be absent or old, and only root may renew them.
 std::vector<std::string> apt(const std::string& cache, std::vector<std::string> command) {
     std::vector<std::string> arguments = {"apt-get", "-q",
                                           "-o",      "Dir::State::Lists=" + cache + "/apt/lists",

@@ -16,7 +16,7 @@ bool is_prefix(std::string_view name) {
            name == "ES_PREFIX" || name == "FS_PREFIX" || name == "GS_PREFIX";
 }
 
-// Meaningful for string instructions; elsewhere the byte may be part of the opcode.
+// Only meaningful for string instructions; elsewhere the byte may be part of the opcode.
 bool has_repeat_prefix(std::span<const std::uint8_t> instruction) {
     for (const std::uint8_t byte : instruction) {
         if (byte == 0xf2 || byte == 0xf3) {
@@ -55,7 +55,7 @@ InstructionDecoder::InstructionDecoder(const LlvmTarget& target)
 
 std::optional<Instruction> InstructionDecoder::decode(std::span<const std::uint8_t> bytes,
                                                       std::uint64_t address) const {
-    // LLVM gives some prefixes as instructions of their own; the processor does not.
+    // LLVM decodes some prefixes as instructions of their own; the processor does not.
     unsigned length = 0;
     llvm::MCInst decoded;
     std::string_view name;
@@ -106,7 +106,7 @@ const LayoutConstantInfo* InstructionDecoder::layout_constant(const Instruction&
     const bool has_number = name.find("64") != std::string_view::npos && !combines_bits(name) &&
                             !description.isBranch() && !description.isCall();
     for (unsigned i = 0; i < decoded.getNumOperands(); ++i) {
-        // LLVM does not call it memory that lea computes the address of.
+        // LLVM does not classify the address operand of lea as memory.
         const bool is_memory = i + memory_operands <= decoded.getNumOperands() &&
                                i < description.operands().size() && decoded.getOperand(i).isReg() &&
                                (description.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY ||

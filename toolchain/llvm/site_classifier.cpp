@@ -22,7 +22,7 @@ constexpr OpcodeRow opcode_rows[] = {
 #include "previrt/llvm_opcodes.inc"
 };
 
-// LLVM has 20000 opcodes and the table 200 names: only the names are worth a map.
+// LLVM has 20000 opcodes and the table 200 names: the map has only these names.
 std::unordered_map<std::string_view, unsigned> opcodes_of_table(const llvm::MCInstrInfo& instructions) {
     std::unordered_map<std::string_view, unsigned> opcodes;
     for (const OpcodeRow& row : opcode_rows) {

@@ -23,8 +23,8 @@ using Bytes = std::span<const std::uint8_t>;
 constexpr std::uint64_t first_mib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t first_2_gib = std::uint64_t{1} << 31U;
 
-// Documentation/arch/x86/boot.rst: the header runs to 0x202 plus the byte at 0x201, and has this much room in
-// the boot parameters.
+// Documentation/arch/x86/boot.rst: the header runs to 0x202 plus the byte at 0x201; the boot parameters have
+// this much room for it.
 constexpr std::size_t setup_header_start = 0x1f1;
 constexpr std::size_t jump_length_offset = 0x201;
 constexpr std::size_t jump_base = 0x202;
@@ -44,7 +44,7 @@ std::vector<std::uint8_t> setup_header_of(Bytes file) {
 
 void check_is_executable(const ElfImage& image) {
     Elf64_Ehdr header;
-    std::memcpy(&header, image.file().data(), sizeof header); // ElfImage holds at least this much
+    std::memcpy(&header, image.file().data(), sizeof header); // ElfImage is at least this large
     if (header.e_type != ET_EXEC) {
         throw InputError("not an executable (e_type " + std::to_string(header.e_type) +
                          "): a guest's kernel is a bzImage or a linked ELF file");
@@ -55,7 +55,7 @@ std::string range_of(const LoadSegment& segment) {
     return "the segment at " + hex(segment.physical_address) + "-" + hex(segment.end());
 }
 
-// Gives their end.
+// Returns the end of the last one.
 std::uint64_t check_segments(const std::vector<LoadSegment>& segments, std::uint64_t guest_memory) {
     if (segments.empty()) {
         throw InputError("no segment to load");
@@ -112,7 +112,8 @@ bool is_linked_low(const LoadSegment& segment) {
            segment.memory_size <= first_2_gib - segment.virtual_address;
 }
 
-// A kernel of an older previrt, or one without RANDOMIZE_MEMORY or with X86_5LEVEL, would run into the VMM.
+// A kernel of an older previrt, or one without RANDOMIZE_MEMORY or with X86_5LEVEL, would use the VMM's
+// addresses.
 void require_recorded(const KernelFile& kernel, std::span<const LayoutConstantInfo> layout) {
     if (layout.empty()) {
         return;
@@ -159,7 +160,7 @@ GuestKernel read_guest_kernel(const std::string& path, const std::vector<std::ui
 
 void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address,
                         std::span<const LayoutConstantInfo> layout) {
-    const std::vector<LoadSegment> segments = read_load_segments(kernel.elf); // as checked before
+    const std::vector<LoadSegment> segments = read_load_segments(kernel.elf); // checked before
     const auto high = std::ranges::find_if_not(segments, is_linked_low);
     if (high == segments.end()) {
         return;
@@ -173,7 +174,7 @@ void slide_guest_kernel(GuestKernel& kernel, std::uint64_t address,
     const KernelFile file{kernel.path, std::nullopt, ElfImage::parse(std::move(kernel.elf))};
     require_recorded(file, layout);
     kernel.elf = slide_kernel(file, kernel.relocation_table, address);
-    kernel.relocation_table.clear(); // names the fields where they were
+    kernel.relocation_table.clear(); // it names the fields' old addresses
 }
 
 std::uint32_t longest_command_line(Bytes setup_header) {

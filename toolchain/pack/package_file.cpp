@@ -9,7 +9,7 @@ namespace previrt {
 
 namespace {
 
-// Puts `part` behind what is there, at the next aligned offset.
+// Appends `part` at the next aligned offset.
 PackagePart append(std::vector<std::uint8_t>& package, std::span<const std::uint8_t> part) {
     if (part.empty()) {
         return {.offset = 0, .bytes = 0};

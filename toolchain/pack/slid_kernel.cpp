@@ -21,11 +21,11 @@ namespace {
 using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint64_t kernel_map = 0xffff'ffff'8000'0000; // Linux's __START_KERNEL_map
-constexpr std::uint64_t processor_data = 0; // where the data of each processor are linked, which do not move
+constexpr std::uint64_t processor_data = 0; // the link address of each processor's data, which do not move
 constexpr std::uint64_t highest_address = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t two_gib = std::uint64_t{1} << 31U;
 constexpr std::uint64_t four_gib = std::uint64_t{1} << 32U;
-constexpr std::uint64_t large_page = std::uint64_t{1} << 21U; // with which Linux maps itself
+constexpr std::uint64_t large_page = std::uint64_t{1} << 21U; // Linux maps itself with these
 
 constexpr std::uint8_t rex_w = 0x48; // its lower bits extend the numbers of registers
 constexpr std::uint8_t rex_w_bit = 0x08;
@@ -53,7 +53,7 @@ void write_table(std::vector<std::uint8_t>& bytes, std::uint64_t offset, const s
     }
 }
 
-// What is added to every address, modulo 2^64.
+// The distance to add to every address, modulo 2^64.
 std::uint64_t distance_to(std::uint64_t address, const std::vector<LoadSegment>& segments) {
     std::uint64_t first = highest_address;
     std::uint64_t last = kernel_map;
@@ -73,7 +73,7 @@ std::uint64_t distance_to(std::uint64_t address, const std::vector<LoadSegment>&
         throw InputError("no segment to load");
     }
     const std::uint64_t length = last - first;
-    // It is in one half as a whole: a sum that wraps is in the other.
+    // It lies in one half as a whole: a sum that wraps is in the other.
     if (!sign_extends(address) || (address < two_gib) != (address + length < two_gib)) {
         throw InputError("it would reach to " + hex(address + length) +
                          ", and code reaches only the first and the last 2 GiB");
@@ -84,7 +84,7 @@ std::uint64_t distance_to(std::uint64_t address, const std::vector<LoadSegment>&
     return address - first;
 }
 
-// So that what is changed in a section is changed in memory.
+// A change in a section must be a change in memory.
 void check_is_loaded(const Section& section, const std::vector<LoadSegment>& segments) {
     const bool loaded = std::ranges::any_of(segments, [&](const LoadSegment& segment) {
         const std::uint64_t inside = section.address - segment.virtual_address;
@@ -96,9 +96,9 @@ void check_is_loaded(const Section& section, const std::vector<LoadSegment>& seg
     }
 }
 
-// How far in front of a 32-bit field stands the REX prefix of an instruction that gives the same result
-// without REX.W, but for its upper half, which is then 0. `code` is what the field follows. 0: it is no such
-// instruction.
+// The distance of a REX prefix in front of a 32-bit field, if the instruction gives the same result without
+// REX.W, except for its upper half, which is then 0. `code` is the code in front of the field. 0: it is no
+// such instruction.
 std::uint64_t distance_to_rex(Bytes code) {
     constexpr std::uint8_t add_to_rax = 0x05;
     constexpr std::uint8_t lea = 0x8d;
@@ -133,7 +133,7 @@ public:
     }
 
     std::vector<std::uint8_t> apply(std::span<const KernelRelocation> relocations) {
-        std::uint64_t end = 0; // of the field before
+        std::uint64_t end = 0; // of the previous field
         for (const KernelRelocation& relocation : relocations) {
             try {
                 move_field(relocation, end);
@@ -182,11 +182,11 @@ private:
         }
     }
 
-    // Its instruction counts from its own end to the data of a processor: less, the further the kernel moves
-    // up.
+    // The instruction holds the distance from its own end to a processor's data: less, the further the kernel
+    // moves up.
     void move_away_from_processor_data(const KernelRelocation& relocation, std::uint64_t offset) {
         const std::int64_t linked = read_at<std::int32_t>(bytes_, offset);
-        // The instruction may go on behind the field, by an immediate number.
+        // The instruction may have an immediate number behind the field.
         constexpr std::uint64_t slack = 16;
         const std::uint64_t target = relocation.address + static_cast<std::uint64_t>(linked);
         if (data_.section == nullptr || target + slack > data_.section->bytes.size() + (2 * slack)) {
@@ -200,8 +200,7 @@ private:
         write_at(bytes_, offset, static_cast<std::int32_t>(moved));
     }
 
-    // A distance from __START_KERNEL_map, of 2 to 4 GiB: the instruction that takes it must not sign-extend
-    // it.
+    // A distance from __START_KERNEL_map, of 2 to 4 GiB: its instruction must not sign-extend it.
     void drop_sign_extension(const KernelRelocation& relocation, std::uint64_t end_of_previous) {
         const Section& section = *relocation.section;
         const std::uint64_t field = relocation.address;
@@ -229,7 +228,7 @@ private:
         }
     }
 
-    // That no field was the opcode or the padding of one.
+    // Checks that no field was the opcode or the padding of a site.
     void check_sites() const {
         std::vector<Text> text = code_and_templates(kernel_);
         for (Text& part : text) {

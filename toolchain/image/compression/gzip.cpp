@@ -3,7 +3,7 @@
 
 #include "toolchain/image/compression/output.hpp"
 
-#define ZLIB_CONST // its input pointers are to const
+#define ZLIB_CONST // makes its input pointers const
 #include <memory>
 #include <new>
 #include <zlib.h>

@@ -48,7 +48,7 @@ void check_lzop_sums(const LzopSums& sums, Bytes bytes, std::string_view words, 
     }
 }
 
-// Gives the flags.
+// Returns the flags.
 std::uint32_t read_lzop_header(Reader& reader) {
     if (!std::ranges::equal(reader.take(lzop_magic.size()), lzop_magic)) {
         throw_damaged(Compression::lzo, "bad magic number", 0);

@@ -44,7 +44,7 @@ std::vector<std::uint8_t> Output::finish() && {
 void Output::grow_to(std::size_t needed) {
     if (needed > bytes_.size()) {
         const std::size_t size = std::max(needed, std::min(2 * bytes_.size(), claimed_ + 1));
-        bytes_.reserve(claimed_ + 1); // memory that is not touched costs nothing
+        bytes_.reserve(claimed_ + 1); // untouched memory costs nothing
         bytes_.resize(size);
     }
 }

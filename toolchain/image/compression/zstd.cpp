@@ -22,8 +22,8 @@ struct EndZstd {
 
 } // namespace
 
-// In one piece, so that the output serves as the window, whatever window the header names. The space is left
-// uninitialised: what the data do not fill costs no memory.
+// In one call, so that the output serves as the window, whatever size the header names. The output is
+// uninitialised: memory that the data do not fill costs nothing.
 std::vector<std::uint8_t> decompress_zstd(Bytes data, std::size_t expected_size) {
     const auto check = [&](std::size_t result) {
         if (ZSTD_isError(result) == 0) {
