@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 36
  *
  * Accessed and dirty bits. The processor sets A in every entry that a translation uses, and D in the leaf
  * when it is written to. It never clears them: a kernel does, and after INVLPG (or a CR3 load) they are set

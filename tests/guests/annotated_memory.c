@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 82
  *
  * Annotated accesses where there is no device: to RAM they are loads and stores, and where the page tables do
  * not allow them they fault, at their own address, however often. As in Linux, there is a directory for the

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 21
  *
  * The local APIC's timer: a single shot, a period, its divider, its mask. By the time-stamp counter, where
  * CPUID offers it (QEMU's own processor does not): the interrupt comes when the counter has passed

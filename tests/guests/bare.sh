@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # bare.sh GUEST OUTPUT
-# Runs a guest on a bare PC and leaves what it printed in OUTPUT, for compare.sh.
+# Runs a guest on a bare PC and leaves what it printed in OUTPUT, for compare.py. It must print as many `ok:` lines as its
+# source says, so that one that ends early is not taken for one that found nothing wrong.
 # Its time is the number of its instructions (-icount), so that a busy host does not make interrupts pile up.
 set -euo pipefail
 guest=$1 output=$2
@@ -11,6 +12,12 @@ timeout 50 qemu-system-x86_64 -accel tcg -cpu max,-smap -nodefaults -display non
 cat "$output.part"
 if [ "$status" -ne 0 ] || ! grep -qx 'guest: end' "$output.part" || grep -q FAIL "$output.part"; then
     echo "bare: FAILED: QEMU's status is $status"
+    exit 1
+fi
+stated=$(sed -n 's/^ \* checks: //p' "$(dirname "$0")/$(basename "$guest" .elf).c")
+checks=$(grep -c '^ok: ' "$output.part" || true)
+if [ "$checks" -ne "$stated" ]; then
+    echo "bare: FAILED: $checks checks, of $stated"
     exit 1
 fi
 mv "$output.part" "$output"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 39
  *
  * What user mode can do about its mode by itself, in 64-bit code and in compatibility mode. SYSCALL of 32-bit
  * code leads to CSTAR (AMD), or is #UD (Intel) as it is everywhere while EFER.SCE is clear. SYSENTER is #UD

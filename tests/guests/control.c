@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 32
  *
  * Control registers and EFER hold what was written to them. CR0.ET is always one, EFER.LMA is the
  * processor's. SMSW and LMSW are CR0's low word: LMSW moves its low four bits but does not clear PE. CLTS

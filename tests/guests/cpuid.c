@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 22
  *
  * CPUID agrees with itself and with the state a guest begins in. What a 64-bit kernel takes for granted is
  * there (Linux stops without it). Nothing is printed of what differs from one processor to the next.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 74
  *
  * Debug registers. DR0 to DR3 hold addresses; DR7 bit 10 and some of DR6 always read one. An instruction
  * breakpoint is a fault, which RF in the flags that IRET loads lets by once; a data breakpoint is a trap

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 52
  *
  * Registers of a device in memory, here those of the local APIC: by annotated accesses, and by the
  * instructions that compilers make of plain ones. The same accesses to RAM are loads and stores. Rights and

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 10
  *
  * The state in which a guest begins (README.md): 64-bit code at CPL 0, the selectors of Linux's 64-bit entry,
  * paging on, interrupts off. Control registers are checked in the bits that a loader has to set or leave

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 41
  *
  * Exceptions that the kernel's own instructions raise, through interrupt gates. A fault saves the address of
  * its instruction, a trap that of the next; the frame holds CS, SS, RFLAGS and RSP of the interrupted code

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 16
  *
  * What XSAVE, XSAVEOPT and XRSTOR do where XCR0 selects less than the processor has: with all ones in EDX:EAX
  * they save and load what XCR0 selects. Nothing else in memory changes, nor a component that XCR0 does not

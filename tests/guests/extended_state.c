@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 9
  *
  * XCR0: XGETBV gives what XSETBV has put there, and CPUID the size of a state area for it. Where the
  * processor has no XSAVE, nothing is to be seen.

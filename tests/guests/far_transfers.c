@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 18
  *
  * Far jumps, calls and returns of 64-bit code, which load CS: through memory to the same privilege level, and
  * by LRET of each width; LRETQ also to user mode. A far call pushes CS and the return address, each of its

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 32
  *
  * RFLAGS at CPL 0. PUSHF and POPF move IF, IOPL, NT, AC, ID, DF and the arithmetic flags; bit 1 always reads
  * one, bits 3, 5, 15 and all above ID read zero, and POPF clears RF and leaves VM alone. CLI and STI change

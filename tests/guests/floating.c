@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 20
  *
  * Ports and physical memory that nobody answers. A PC's bus floats: a read of a port gives all ones, a write
  * is lost, and the guest goes on. Of an access that reaches a device in part, the other bytes float.

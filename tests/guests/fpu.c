@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 14
  *
  * x87 and SSE. Their registers outlive interrupts, in the kernel and in user mode. CR0.TS makes their use
  * #NM, which is how a kernel learns who uses them; WAIT counts as a use since CR0.MP is set. An unmasked x87

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 5
  *
  * What else control registers say of x87 and SSE. With CR0.TS but without CR0.MP, WAIT is no use of x87. With
  * CR0.EM x87 is #NM and SSE #UD; without CR4.OSFXSR SSE is #UD.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 8
  *
  * Global pages. With CR4.PGE set, a translation from an entry with G outlives a load of CR3, or may: only
  * what is certain is checked. INVLPG drops it, and so does every change of CR4.PGE. The entry keeps the bit.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 3
  *
  * A guest begins, has its memory as the ELF file says, writes to the UART, and ends. No descriptor table,
  * page table or interrupt is touched: what every other guest stands on.

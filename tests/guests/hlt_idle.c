@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 6
  *
  * HLT waits for an interrupt and goes on behind itself: many times by single shots of the timer, many times
  * by a periodic one, and in the way an idle loop does it, which must not sleep over an interrupt that has

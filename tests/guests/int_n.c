@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 21
  *
  * INT n and INT3 from the kernel and from user mode. The gate's DPL must not be below the CPL, or #GP with
  * the vector's place in the IDT and bit 1 (IDT) as the error code; a gate that is not present gives #NP, one

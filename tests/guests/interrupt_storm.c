@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 6
  *
  * Bursts of interrupts, so close that the next one comes at any place of the way to a handler and back. The
  * pauses are for what is interrupted: it has to get on. Through an interrupt gate they are off from the first

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 17
  *
  * User mode's ports. IN, OUT and their string forms are allowed where IOPL is 3, or where the TSS has a zero
  * bit for each port of the access; the bit map ends with the TSS's limit, and what is beyond it is refused.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 36
  *
  * IRET in long mode pops RIP, CS, RFLAGS, RSP and SS, all five also when the privilege level stays. It goes
  * to user mode in 64-bit and in compatibility mode. It faults at itself and with the stack as it was where NT

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 20
  *
  * On which stack a frame is pushed. A gate with an IST index always takes that stack of the TSS, from the
  * kernel as from user mode; any other gate takes RSP0 from user mode and stays on the kernel's stack

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 15
  *
  * A local descriptor table: selectors with bit 2 (TI) set name its descriptors, for the kernel and for user
  * mode, from LLDT on. With a null LDT they are #GP with the selector.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 43
  *
  * The local APIC: IA32_APIC_BASE and CPUID agree, a command to itself is an interrupt, which waits in IRR for
  * the processor's priority, is in ISR until its end (EOI), and holds off its own class and lower ones. CR8 is

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 63
  *
  * The first 2 MiB, mapped to themselves by pages and by a large page: what is low is memory like any other.
  * Below 64 KiB only what compilers make of loads and stores is tried; and nothing is tried where a PC has its

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 16
  *
  * More sites than a kernel is likely to have: 40,000 of one kind, and 300 IRETs, each of which a VMM has to
  * tell from the others without a return address. And

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 8
  *
  * More page tables than a VMM that keeps copies of them has room for: one page in each of 3,000 regions of
  * 2 MiB. A page is reached whenever it is mapped, accessed and dirty bits are set by the access and by

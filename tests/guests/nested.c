@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 20
  *
  * Exceptions in handlers, and exceptions in the delivery of exceptions. The first are like any others. In
  * delivery, a fault after a benign exception is raised in its place; one of the contributory class (#DE, #TS,

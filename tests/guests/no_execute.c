@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 18
  *
  * Bit 63 of an entry forbids to fetch instructions, once EFER.NXE is set; the error code of a fetch then has
  * bit 4. NX at any level counts.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 39
  *
  * Translation by page tables that are changed while they are in use, by annotated stores and INVLPG: pages
  * and large pages appear, move, lose rights and go. Rights are those that every level grants. Bits 9 to 11

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 21
  *
  * Stores to live page tables by instructions that no record names: of every width, by string instructions,
  * and through another mapping of the table. A processor does not care which instruction changed an entry, so

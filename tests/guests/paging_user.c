@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 13
  *
  * What user mode may do with a page: what all levels grant that have U set. Bit 2 of the error code says that
  * user mode was at work, bit 0 that the page was there. The kernel may use user mode's pages (SMAP is off).

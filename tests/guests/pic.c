@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 54
  *
  * The two 8259A interrupt controllers. A request is latched in IRR, also while it is masked; on
  * acknowledgement it moves to ISR, where it holds off its own and lower priorities until its end (EOI). The

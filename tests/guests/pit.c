@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 23
  *
  * The 8254 timer. Counter 0 makes IRQ 0; counter 2 has its gate and its output in port 0x61 and is watched
  * here. Counts fall with time, so they are compared with each other and never with a number of instructions:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 4
  *
  * Interrupts at any instruction. A kernel and a user program compute without a pause, every register and the
  * flags in use, while the timer interrupts them: the result must be that of a computation nobody disturbed.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 68
  *
  * A sensitive instruction changes the registers that it names and no other, and leaves the arithmetic flags,
  * DF and RSP alone where it is not about them. Each is run with a pattern in every register and in the flags.

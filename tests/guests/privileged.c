@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 31
  *
  * Instructions that are #GP(0) in user mode, however user mode came by them, and some that are not.
  */

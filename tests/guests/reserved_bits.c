@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 11
  *
  * Reserved bits of present entries: any access through them is #PF with bits 0 and 3 of the error code,
  * whatever the rights. Of those, the ones reserved on every processor: bit 63 while EFER.NXE is clear, the

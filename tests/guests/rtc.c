@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 17
  *
  * The MC146818 clock: its RAM, its four registers, reading and setting the time, and its interrupts. While
  * SET is set the time stands still and may be written; once a second it moves on, which UIP announces.

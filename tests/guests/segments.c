@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 73
  *
  * Segment registers and what asks about descriptors. DS, ES, FS and GS take null with any RPL and present
  * data; SS takes null in 64-bit code of CPL 0 too. LAR, LSL, VERR and VERW set ZF where the selector may be

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 10
  *
  * Code that was just written runs as it was written: in a page of its own, across two pages, after it has run
  * before, written through another mapping, and copied. Between the store and the run there is a jump or, for

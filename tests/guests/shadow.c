@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 30
  *
  * When a pending interrupt is taken. STI holds interrupts off for one more instruction, so that STI; HLT and
  * STI; RET cannot be torn apart and STI; CLI lets nothing in. POPF and IRET hold nothing off. The saved RIP

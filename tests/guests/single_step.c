@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 4
  *
  * Single steps through sensitive instructions. With TF set, #DB comes behind every instruction, and DR6 says
  * BS. Behind means at the next instruction of the program, whatever a VMM has put in the place of one. PUSHF

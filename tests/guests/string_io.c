@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 42
  *
  * INS and OUTS, single and repeated, upwards and downwards, in bytes and double words. A page fault in the
  * middle leaves RCX and the pointer where it happened, and the instruction goes on from there. Words to a

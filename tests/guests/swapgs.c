@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 31
  *
  * The bases of FS and GS: MSRs FS_BASE, GS_BASE and KERNEL_GS_BASE, SWAPGS, which exchanges the last two and
  * is #GP in user mode, and descriptors that bring a base with them. A base that is not canonical is #GP.

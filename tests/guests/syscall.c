@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 44
  *
  * SYSCALL and SYSRET, once EFER.SCE is set; #UD before. SYSCALL puts the next address into RCX and RFLAGS
  * into R11, clears in RFLAGS what SFMASK has set, takes CS and SS from STAR and RIP from LSTAR, and leaves

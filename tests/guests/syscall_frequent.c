@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 12
  *
  * One SYSCALL made again and again, with a comparison of its result behind it as C libraries have it: a VMM may
  * have replaced both by something quicker. Results, RCX, R11 and all other registers are as ever, at each of

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 52
  *
  * SYSCALL and SYSRET as kernels set them up, with SFMASK clearing all flags and SWAPGS at both ends: the
  * kernel starts with no flag set, SYSRET gives back those of R11, whichever they are, and an interrupt that

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 6
  *
  * The time-stamp counter never falls, and RDTSC clears the upper halves of RAX and RDX. With CR4.TSD set user
  * mode may not read it, the kernel may.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 38
  *
  * The 16550A: which register is where, what keeps what was written, loopback, the FIFOs, and the interrupts
  * in IIR in the order of their priorities: line status, received data, empty transmitter.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 24
  *
  * Sensitive instructions that no record names: code that the kernel makes at run time. Those that fault at
  * CPL 3 mean there what they mean elsewhere. Each is run twice, and faults of its own are reported at its

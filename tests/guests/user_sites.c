@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 30
  *
  * Text of the kernel's that user mode may execute: its sensitive instructions do there what they do in user
  * mode, and single steps through them end behind each. A VMM may have put something else in their place.

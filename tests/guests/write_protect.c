@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 43
  *
  * CR0.WP. While it is clear, CPL 0 writes to read-only pages, the user's as its own, and D is set; while it
  * is set, such a store is #PF. User mode may not write to them either way. A change of WP takes effect

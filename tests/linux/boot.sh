@@ -7,7 +7,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3 image=${4:-$2/bzImage}
 previrt=$build/toolchain/previrt
 digest=$build/tests/linux/$(basename "$kernel").ran-bare
-require_kernels "$kernel"
 modules=$(find "$kernel/modules/lib/modules" -name '*.ko' | head -n 20)
 files=()
 for module in $modules; do
@@ -23,10 +22,11 @@ if [ "$on" = bare ]; then
     options[1]+=" tsc_early_khz=${khz:-1000000} tsc=reliable"
 fi
 # KVM's software processor does not look at CR4.TSD (docs/kvm.md), and no process has it (docs/process.md).
-[[ $on != kvm && $on != kvm-isolate && $on != process* ]] || options[1]+=" lacks=rdtsc_denial"
+if is_interpreted "$on" || [[ $on = process* ]]; then options[1]+=" lacks=rdtsc_denial"; fi
 # docs/differences.md, and of Xen it is QEMU's error code.
-[[ $on != kvm && $on != kvm-isolate && $on != xen* ]] || options[1]+=" lacks=some_vectors"
-[[ $on != process* ]] || options[1]+=" lacks=place_of_32_bit_call"
+if is_interpreted "$on"; then options[1]+=" lacks=kvm_vectors"; fi
+[[ $on != xen* ]] || options[1]+=" lacks=xen_vectors"
+if [[ $on = process* ]] && grep -q AuthenticAMD /proc/cpuinfo; then options[1]+=" lacks=place_of_32_bit_call"; fi
 cpus=1
 if [ "$on" != bare ]; then
     options+=(--stats "$work/stats.json" --verbose)
@@ -44,7 +44,7 @@ ran=$(grep -o 'sha256 [0-9a-f]*' "$work/messages")
 if [ "$on" != bare ]; then
     [ "$ran" = "$(cat "$digest")" ] || { echo "boot: FAILED: $ran ran here, $(cat "$digest") bare"; exit 1; }
     checks=()
-    if [[ $on == process* || $on == kvm ]] && ! grep -q '(privileged mode)' "$work/messages"; then
+    if [[ $on == process* ]] || { [ "$on" = kvm ] && is_interpreted kvm; }; then
         checks+=(--system-calls)
     fi
     python3 "$here/check_stats.py" "$work/stats.json" "$kernel/previrt.json" "${checks[@]}"

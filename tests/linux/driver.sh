@@ -4,7 +4,6 @@
 # elsewhere and audited; its register accesses carry its tag.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 kernel=$1 previrt=$2
-require_kernels "$kernel"
 grep -v PREVIRT_DEVICE "$(source_of "$kernel")/drivers/net/ethernet/natsemi/ns83820.c" >"$work/untouched.c"
 { echo '#define PREVIRT_DEVICE PREVIRT_DEVICE_DP83820'; cat "$work/untouched.c"; } >"$work/my-ns83820.c"
 rm "$work/untouched.c"

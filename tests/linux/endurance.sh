@@ -3,7 +3,6 @@
 # Much of everything, memory until there is none, and files that must outlive it all.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
-require_kernels "$kernel"
 "$userland/make-initrd" "$work/initrd" /run-me="$here/guest/endurance.sh" \
     /bin/endurance="$build/tests/linux/endurance"
 options=()

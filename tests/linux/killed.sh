@@ -4,7 +4,6 @@
 # file; and the terminal as it was, but for SIGKILL.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 previrt=$3
-require_kernels "$kernel"
 printf '#!/bin/sh\necho the guest is up\nwhile :; do :; done\n' >"$work/run-me"
 chmod +x "$work/run-me"
 "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me"
@@ -55,7 +54,6 @@ for signal in KILL TERM; do
         kill -$signal "$process" || true
         status=0
         wait "$process" 2>/dev/null || status=$?
-        skip_if_refused "$status" "$work/output"
         # shellcheck disable=SC2086
         check "$signal, $delay" "$process" "$status" $wanted
     done

@@ -6,7 +6,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3 guests=20 divisor=${PREVIRT_ENDURANCE_DIVISOR:-10}
 previrt=$build/toolchain/previrt
-require_kernels "$kernel"
 "$userland/make-initrd" "$work/initrd" /run-me="$here/guest/endurance.sh" \
     /bin/endurance="$build/tests/linux/endurance"
 mkdir "$work/temporary" "$work/cache"
@@ -35,7 +34,6 @@ fail() { # SEED TEXT
 }
 for seed in $seeds; do
     read -r status seconds <"$work/end.$seed"
-    skip_if_refused "$status" "$work/messages.$seed"
     if [ "$status" -ne 0 ]; then
         fail "$seed" "status $status"
     elif [ "$(grep -ao 'seed [0-9]*' "$work/console.$seed" | sort | uniq -c | xargs)" != "2 seed $seed" ]; then

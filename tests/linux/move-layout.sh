@@ -4,7 +4,6 @@
 # half, as a process has it, and boots it: bare metal has page tables that show what was not moved.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 kernel=$1 build=$(realpath "$2")
-require_kernels "$kernel"
 relink "$kernel" "$build/toolchain/previrt" "$build/tests/linux/move-layout"
 # nokaslr: it would choose other places for memory.
 APPEND=nokaslr "$here/boot.sh" bare "$kernel" "$build" "$work/bzImage"

@@ -10,10 +10,6 @@ ld "$work/halt.o" -o "$work/halt"
 status=0
 "$previrt" run --on kvm-nested --verbose "$work/halt" </dev/null >"$work/console" 2>"$work/messages" || status=$?
 cat "$work/console" "$work/messages"
-if tail -n 1 "$work/messages" | grep -q 'apt-get'; then
-    echo "skipped: $(tail -n 1 "$work/messages")"
-    exit 77
-fi
 
 failed=0
 expect() { # WHAT COMMAND ...

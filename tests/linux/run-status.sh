@@ -4,7 +4,6 @@
 # the VMM, where there is one, tells what it knows of the guest.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2/bzImage previrt=$3
-require_kernels "$2"
 make_initrd() { # NAME COMMAND
     printf '#!/bin/sh\n%s\n' "$2" >"$work/run-me"
     chmod +x "$work/run-me"
@@ -20,7 +19,6 @@ expect() { # NAME STATUS TEXT OPTION ...
     local name=$1 wanted=$2 text=$3 status=0
     shift 3
     "$previrt" run --on "$on" "$kernel" --append quiet "$@" >"$work/output" 2>&1 || status=$?
-    skip_if_refused "$status" "$work/output"
     if [ "$status" -ne "$wanted" ] || ! grep -q "$text" "$work/output"; then
         cat "$work/output"
         echo "FAILED: $name: status $status instead of $wanted, or not '$text'"

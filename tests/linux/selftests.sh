@@ -4,11 +4,10 @@
 # for the differences listed here.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 previrt=$1 kernel=$2 reference=$3 tested=$4
-require_kernels "$kernel" "$(dirname "${reference#*:}")"
 
 # Of a run on Xen against one on bare metal, as diff shows them.
 known_differences() { # ON
-    [[ $1 != kvm* ]] || grep -v '^#' <<'DIFFERENCES'
+    ! is_interpreted "$1" || grep -v '^#' <<'DIFFERENCES'
 # Selectors in DS, ES, FS and GS are lost when KVM itself has run.
 < verdict fsgsbase_64 0
 > verdict fsgsbase_64 1
@@ -55,13 +54,13 @@ leave_out() { # NAMES, with | between, and WHY
     left_out+="; left out: ${1//|/, } ($2)"
     tests=$(tr -s ' \n' '\n' <<<"$tests" | grep -vxE "$1")
 }
-case $tested in
-kvm*)
+on=${tested%%:*}
+if is_interpreted "$on"; then
     leave_out sigreturn "no code of a local descriptor table: docs/kvm.md"
     leave_out syscall_nt "an interrupt or a page fault loses NT: docs/kvm.md"
-    ;;
-process*) leave_out test_vsyscall "its clock and its processor's number are the host's: docs/process.md" ;;
-esac
+fi
+[[ $on != process* ]] ||
+    leave_out test_vsyscall "its clock and its processor's number are the host's: docs/process.md"
 # Some virtual machines repeat ICEBP behind MOV SS for ever. A guest's programs run on the processor that we have.
 case $tested in
 kvm* | process*)

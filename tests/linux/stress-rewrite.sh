@@ -5,7 +5,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 kernel=$1 build=$(realpath "$2")
 previrt=$build/toolchain/previrt
-require_kernels "$kernel"
 relink "$kernel" "$previrt" "$build/tests/linux/stress-rewrite"
 # nokaslr: a relocation inside a rewritten instruction would no longer be one.
 APPEND=nokaslr "$here/boot.sh" bare "$kernel" "$build" "$work/bzImage"

@@ -11,13 +11,13 @@
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
+#include "tests/machine/machine.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -262,45 +262,37 @@ TEST(ProcessTable, CountsMemoryThatIsThere) {
     EXPECT_THROW(memory_use(no_process), InputError);
 }
 
-std::optional<ProcessorMeter> allowed_meter() {
-    try {
-        return ProcessorMeter();
-    } catch (const InputError&) {
-        return std::nullopt;
-    }
-}
-
 // The clocks of the processes themselves would fall at an end, by all that it used.
 TEST(ProcessorMeter, CountsWhatHasEnded) {
-    const std::optional<ProcessorMeter> meter = allowed_meter();
-    if (!meter) {
-        GTEST_SKIP() << "perf_event_open is refused";
+    if (const std::string lacks = machine::what_lacks("perf-events"); !lacks.empty()) {
+        GTEST_SKIP() << lacks;
     }
-    EXPECT_EQ(meter->used(), 0ns);
+    const ProcessorMeter meter;
+    EXPECT_EQ(meter.used(), 0ns);
     std::vector<std::chrono::nanoseconds> used;
     // It starts a process that computes for a while, and waits for its end.
     run_timed(
         shell(
             "for i in 1 2 3; do sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'; echo ended; done"),
-        60s, [&](std::string_view, std::chrono::nanoseconds) { used.push_back(meter->used()); });
+        60s, [&](std::string_view, std::chrono::nanoseconds) { used.push_back(meter.used()); });
     ASSERT_EQ(used.size(), 3U);
     EXPECT_GT(used[0], 0ns);
     EXPECT_GT(used[1], used[0]);
     EXPECT_GT(used[2], used[1]);
-    EXPECT_GE(meter->used(), used[2]);
+    EXPECT_GE(meter.used(), used[2]);
 }
 
 TEST(ProcessorMeter, LeavesOutUsAndWhatRanBefore) {
     IdleGuest before(shell("echo up; while :; do :; done"), "up");
     before.read_output();
-    const std::optional<ProcessorMeter> meter = allowed_meter();
-    if (!meter) {
-        GTEST_SKIP() << "perf_event_open is refused";
+    if (const std::string lacks = machine::what_lacks("perf-events"); !lacks.empty()) {
+        GTEST_SKIP() << lacks;
     }
+    const ProcessorMeter meter;
     const auto begin = processor_time(getpid());
     while (processor_time(getpid()) - begin < 20ms) {
     }
-    EXPECT_EQ(meter->used(), 0ns);
+    EXPECT_EQ(meter.used(), 0ns);
 }
 
 // As guests' processes do, which only root, or who made their user namespace, looks into.

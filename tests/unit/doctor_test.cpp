@@ -4,12 +4,14 @@
 #include "host/cached_directory.hpp"
 #include "host/file.hpp"
 #include "host/program.hpp"
+#include "tests/machine/machine.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/make_elf.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 namespace previrt {
@@ -92,6 +94,28 @@ TEST(Doctor, SaysWhatRunSays) {
         refused += name + " ";
     }
     EXPECT_NE(refused.find("bare"), std::string::npos) << refused;
+}
+
+// Of each place, what the tests' own look at this machine says; or a fault that keeps previrt from one would
+// skip the tests that should find it.
+TEST(Doctor, SaysOfEachPlaceWhatTheMachineSays) {
+    const ScratchDirectory directory;
+    const std::string file = directory.path("doctor.json");
+    run_command(PREVIRT " doctor --json >" + file);
+    const auto json = nlohmann::json::parse(read_text(file));
+    std::set<std::string> places;
+    for (const auto& place : json["places"]) {
+        const std::string lacks = machine::what_lacks(place["name"]);
+        EXPECT_EQ(place["works"].get<bool>(), lacks.empty())
+            << place["name"] << ": doctor: " << place.value("refusal", "it works")
+            << "; the machine: " << lacks;
+        places.insert(place["name"]);
+        if (place["name"] == "kvm" && place["works"].get<bool>()) {
+            const bool interpreted = place["found"].get<std::string>().starts_with("level 0 is interpreted");
+            EXPECT_EQ(interpreted, machine::kind_of_kvm() == machine::KvmKind::interpreted) << place["found"];
+        }
+    }
+    EXPECT_EQ(places, (std::set<std::string>{"process", "kvm", "kvm-nested", "xen", "xen-domu", "bare"}));
 }
 
 TEST(Doctor, KnowsWhatIsInTheCache) {

@@ -68,17 +68,10 @@ run = subprocess.Popen([previrt, "run", "--on", "process", "--memory", f"{MEMORY
                        preexec_fn=go_before_others)
 if not run.stdout.readline():
     said = run.communicate()[1].decode(errors="replace")
-    if run.returncode == 2:
-        print("skipped:", said.splitlines()[-1])
-        sys.exit(77)
     raise SystemExit(f"FAILED: the guest says nothing: {said}")
 most = 0
 seen = time.monotonic()
 if case == "runs_many_processes":
-    if len(os.sched_getaffinity(0)) < 2:
-        run.kill()
-        print("skipped: there is one processor")
-        sys.exit(77)
     places, end = [], time.monotonic() + 12
     while max(map(places.count, places), default=0) < 15 and time.monotonic() < end:
         time.sleep(0.5)

@@ -32,9 +32,6 @@ def start():
     first = run.stdout.readline()
     if not first:
         said = run.communicate()[1].decode(errors="replace")
-        if run.returncode == 2:
-            print("skipped:", said.splitlines()[-1])
-            sys.exit(77)
         raise SystemExit(f"FAILED: the guest says nothing: {said}")
     return run
 

@@ -217,8 +217,4 @@ CHECKS = {check.__name__: check for check in (timeout, timeout_with_errors, sigt
 with tempfile.TemporaryDirectory() as work:
     for name in chosen or CHECKS:
         CHECKS[name]()
-        said = errors().splitlines()[-1:] or [""]
-        if "not built" in said[0] or "apt-get" in said[0] or "/dev/kvm" in said[0]:
-            print("skipped:", said[0])
-            sys.exit(77)
 sys.exit(failed)

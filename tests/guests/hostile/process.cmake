@@ -98,19 +98,18 @@ in_process(process_memory "${any}" "${begun}" unmaps_vmm_memory maps_ram_over_vm
   event_word_flips jumps_first_seed jumps_second_seed jumps_third_seed jumps_fourth_seed)
 in_process(process_memory 1 "^memory: all was written" fills_memory)
 
-add_test(NAME guests.hostile.process.refusing_hosts
+# It tries machines that give less: of user namespaces, none in one that has some.
+add_machine_test(guests.hostile.process.refusing_hosts TIMEOUT 300
+  NEEDS process "can:unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_user_namespaces'"
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/refusing_hosts.py $<TARGET_FILE:previrt> ${CMAKE_CURRENT_BINARY_DIR})
-set_tests_properties(guests.hostile.process.refusing_hosts PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 
-add_test(NAME guests.hostile.process.too_much_memory
+add_machine_test(guests.hostile.process.too_much_memory TIMEOUT 120 NEEDS process
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/too_much_memory.py $<TARGET_FILE:previrt> ${CMAKE_CURRENT_BINARY_DIR}/../hello.elf)
-set_tests_properties(guests.hostile.process.too_much_memory PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
 
 foreach(place process kvm)
-  add_test(NAME guests.hostile.${place}.confined_monitor
+  add_machine_test(guests.hostile.${place}.confined_monitor TIMEOUT 120 NEEDS ${place}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/confined_monitor.py $<TARGET_FILE:previrt> ${place}
       ${CMAKE_CURRENT_BINARY_DIR}/loop_without_interrupts.elf)
-  set_tests_properties(guests.hostile.${place}.confined_monitor PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
 
 in_process(process_storms 124 "^previrt: the guest did not end within" forks_without_end doorbell_without_end
@@ -121,9 +120,12 @@ foreach(case maps_in_many_processes maps_slowly_in_many_processes runs_many_proc
   set(image ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf)
   assemble_hostile(process_bounds ${case} ${image} -DIN_PROCESS)
   list(APPEND hostile_images ${image})
-  add_test(NAME guests.hostile.process.${case}
+  set(needs process)
+  if(case STREQUAL runs_many_processes)
+    list(APPEND needs processors:2)
+  endif()
+  add_machine_test(guests.hostile.process.${case} TIMEOUT 120 NEEDS ${needs}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bounds.py $<TARGET_FILE:previrt> ${case} ${image})
-  set_tests_properties(guests.hostile.process.${case} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
 endforeach()
 
 in_process(process_storms 0 "^timers: they have an end" timers_without_end)

@@ -12,11 +12,8 @@ failed = False
 for memory, warned in ((64, 0), (ram + 1024, 1)):
     run = subprocess.run([previrt, "run", "--on", "process", "--memory", f"{memory}M", "--timeout", "60", guest],
                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if run.returncode == 2 and memory == 64:
-        print("skipped:", run.stderr.splitlines()[-1])
-        sys.exit(77)
     warnings = run.stderr.count("previrt: warning: --memory: ")
-    good = warnings == warned
+    good = warnings == warned and (run.returncode == 0 or warned)
     print(f"{'ok' if good else 'FAILED'}: --memory {memory}M: {warnings} warnings, status {run.returncode}")
     if not good:
         print(run.stderr)

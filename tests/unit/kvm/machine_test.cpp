@@ -9,6 +9,7 @@
 #include "monitor/kvm/machine.hpp"
 #include "monitor/kvm/mode.hpp"
 #include "monitor/kvm/report.hpp"
+#include "tests/machine/machine.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/standard_streams.hpp"
 
@@ -174,14 +175,13 @@ TEST(Confinement, HoldsTheThreadAndNoOther) {
 class KvmGuest : public testing::Test {
 protected:
     void SetUp() override {
-        try {
-            kvm_ = open_kvm();
-            if (find_kvm_mode(kvm_) != KvmMode::interpreted) {
-                GTEST_SKIP() << "its level 0 is not interpreted";
-            }
-        } catch (const InputError& error) {
-            GTEST_SKIP() << error.what();
+        if (const std::string lacks = machine::what_lacks("kvm"); !lacks.empty()) {
+            GTEST_SKIP() << lacks;
         }
+        if (machine::kind_of_kvm() != machine::KvmKind::interpreted) {
+            GTEST_SKIP() << "its level 0 is not interpreted";
+        }
+        kvm_ = open_kvm();
     }
 
     // `what`: see guest.cpp.

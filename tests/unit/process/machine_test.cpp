@@ -7,6 +7,7 @@
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "monitor/process/child.hpp"
+#include "tests/machine/machine.hpp"
 #include "tests/unit/command.hpp"
 #include "tests/unit/standard_streams.hpp"
 
@@ -58,10 +59,16 @@ class ProcessGuest : public testing::TestWithParam<std::size_t> {
 protected:
     void SetUp() override {
         plans_ = std::span(process_plans).subspan(GetParam(), 1);
-        try {
-            start_process({}, plans_);
-        } catch (const InputError& error) {
-            GTEST_SKIP() << error.what();
+        constexpr const char* namespaces = "--fork --pid --mount --net --ipc --uts --cgroup true";
+        std::vector<std::string> needs{"process"};
+        if (plan().other_namespaces) {
+            needs.push_back(std::string("can:unshare ") + (plan().user_namespace ? "--user " : "") +
+                            namespaces);
+        }
+        for (const std::string& need : needs) {
+            if (const std::string lacks = machine::what_lacks(need); !lacks.empty()) {
+                GTEST_SKIP() << lacks;
+            }
         }
     }
 

@@ -40,5 +40,8 @@ static inline _Noreturn void refuse(const char *file, int line, const char *cond
 /* Waits for a child, which must have ended well. */
 void require_child(int process);
 
-/* Of the machine beneath the kernel, as its command line says: lacks=WHAT. */
+/*
+ * Of the machine beneath the kernel, as its command line says: lacks=WHAT. Who asks has to see that it does lack it, or the
+ * command line is wrong.
+ */
 int is_lacking(const char *what);
