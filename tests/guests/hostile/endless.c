@@ -81,6 +81,7 @@ static void count_tick(struct frame* frame) {
 CASE interrupt_storm(void) {
     handlers[first_irq_vector] = count_tick;
     quiet_timer();
+    at_the_deed();
     start_periodic(2);
     unmask_irq(0);
     enable_interrupts();
@@ -94,6 +95,7 @@ CASE interrupt_storm(void) {
 CASE interrupt_never_ended(void) {
     handlers[first_irq_vector] = return_to_it;
     quiet_timer();
+    at_the_deed();
     start_periodic(2);
     unmask_irq(0);
     for (unsigned i = 0; i < 1000; ++i) {

@@ -45,6 +45,7 @@ static uint64_t next_argument(uint64_t* state) {
 static void call_at_random(unsigned calls, uint64_t seed, bool (*may_call)(uint64_t number)) {
     uint64_t state = seed;
     unsigned refused = 0;
+    at_the_deed();
     for (unsigned i = 0; i < calls; ++i) {
         for (unsigned word = 0; word < 64; ++word) {
             const uint64_t random = next_random(&state);

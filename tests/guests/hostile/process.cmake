@@ -40,7 +40,7 @@ as_on_xen(124 "^previrt: the guest did not end within" page_fault_never_resolved
   loop_without_interrupts)
 as_on_xen(0 "${begun}" hlt_without_interrupts)
 # A tick comes before the one before it has been taken: its own time is all that the guest loses.
-as_on_xen("0|124" "${begun}" interrupt_storm interrupt_never_ended)
+as_on_xen("0|124" "${deed}" interrupt_storm interrupt_never_ended)
 as_on_xen(0 "^ok: the console still works" port_storm)
 as_on_xen(1 "${stopped}a read of a port that is not modelled: 0xde15" port_that_is_none)
 
@@ -63,17 +63,17 @@ as_on_xen(0 "^exception 14" records_table_unmapped records_table_wraps)
 as_on_xen(0 "^exception 13" records_table_non_canonical)
 as_on_xen(1 "${stopped}too many sites" records_without_end)
 foreach(site cli sti read_cr3 write_cr3 port swapgs iret hlt)
-  as_on_xen("${any}" "${begun}" into_${site})
+  as_on_xen("${any}" "${deed}" into_${site})
 endforeach()
 
-in_process(vmm_memory "${any}" "${begun}" kernel_destroys_image kernel_destroys_map kernel_destroys_data
+in_process(vmm_memory "${any}" "${deed}" kernel_destroys_image kernel_destroys_map kernel_destroys_data
   kernel_destroys_shared_info kernel_jumps_to_image)
 in_process(vmm_memory 1 "${over_vmm} the addresses from 0x7f4000000000$"
   kernel_page_over_map)
 in_process(vmm_memory 1 "${stopped}the VMM was called from where no site is" kernel_calls_entry)
-in_process(stack "${any}" "${begun}" stack_in_hypervisor_exception stack_in_hypervisor_site stack_in_vmm_exception
+in_process(stack "${any}" "${deed}" stack_in_hypervisor_exception stack_in_hypervisor_site stack_in_vmm_exception
   stack_in_vmm_site stack_in_map_exception)
-in_process(returns "${any}" "${begun}" iret_into_vmm)
+in_process(returns "${any}" "${deed}" iret_into_vmm)
 
 # Where a host maps nothing.
 in_process(page_tables 1 "${stopped}the guest executes where the host maps nothing .vm.mmap_min_addr., at 0x100$"
@@ -85,7 +85,7 @@ in_process(process_calls 1 "${refused_by_host}" call_open call_socket call_execv
   call_namespace call_kill call_kill_keeper call_ptrace call_new_memory call_memory_of_event call_growing_memory
   call_handler call_privileges call_dispatch_off call_write_memory call_write_error call_of_x32 call_that_is_none
   call_of_32_bits call_by_user)
-in_process(process_calls "${any}" "${begun}" calls_allowed_first_seed calls_allowed_second_seed
+in_process(process_calls "${any}" "${deed}" calls_allowed_first_seed calls_allowed_second_seed
   calls_allowed_third_seed)
 in_process(process_calls 0 "^ok: calls that are not what they are" calls_of_kernel)
 in_process(process_calls 0 "^ok: calls that did not come to the guest's kernel" calls_of_user)
@@ -93,8 +93,8 @@ in_process(process_calls 0 "^ok: calls that did not come to the guest's kernel" 
 in_process(process_memory 1 "${lost}" unmaps_everything denies_signal_stack)
 in_process(process_memory 0 "^ok: memory behind the file's end" maps_behind_the_file)
 # Its signals come for as long as there is room for one more.
-in_process(process_memory "1|124" "${begun}" unmaps_vmm denies_vmm)
-in_process(process_memory "${any}" "${begun}" unmaps_vmm_memory maps_ram_over_vmm rings_lie
+in_process(process_memory "1|124" "${deed}" unmaps_vmm denies_vmm)
+in_process(process_memory "${any}" "${deed}" unmaps_vmm_memory maps_ram_over_vmm rings_lie
   event_word_flips jumps_first_seed jumps_second_seed jumps_third_seed jumps_fourth_seed)
 in_process(process_memory 1 "^memory: all was written" fills_memory)
 
@@ -114,7 +114,7 @@ endforeach()
 
 in_process(process_storms 124 "^previrt: the guest did not end within" forks_without_end doorbell_without_end
   waits_for_ever blocks_all_signals)
-in_process(process_storms "${any}" "${begun}" timer_storm returns_to_32_bits returns_to_nonsense)
+in_process(process_storms "${any}" "${deed}" timer_storm returns_to_32_bits returns_to_nonsense)
 # bounds.py runs these and looks at them from outside.
 foreach(case maps_in_many_processes maps_slowly_in_many_processes runs_many_processes)
   set(image ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf)

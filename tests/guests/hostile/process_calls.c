@@ -85,6 +85,7 @@ static void call_what_is_allowed(uint64_t seed) {
                                        number_write, number_rt_sigreturn, number_restart_syscall};
     find_gadget();
     uint64_t state = seed;
+    at_the_deed();
     for (unsigned i = 0; i < 10000; ++i) {
         const uint16_t number = numbers[next_random(&state) % (sizeof numbers / sizeof numbers[0])];
         uint64_t arguments[6];

@@ -21,6 +21,7 @@ static int64_t map_file(uint64_t at, uint64_t bytes, uint64_t offset) {
 
 CASE unmaps_vmm(void) {
     find_gadget();
+    at_the_deed();
     must_not_return(unmap(vmm_image, 0x200000));
 }
 CASE unmaps_everything(void) {
@@ -29,11 +30,13 @@ CASE unmaps_everything(void) {
 }
 CASE unmaps_vmm_memory(void) {
     find_gadget();
+    at_the_deed();
     unmap(vmm_map, UINT64_C(1) << 38);
     asm volatile("ud2");
 }
 CASE denies_vmm(void) {
     find_gadget();
+    at_the_deed();
     must_not_return(protect(vmm_image, 0x200000, 0));
 }
 /* No signal can be delivered any more. */
@@ -45,6 +48,7 @@ CASE denies_signal_stack(void) {
 }
 CASE maps_ram_over_vmm(void) {
     find_gadget();
+    at_the_deed();
     must_not_return(map_file(vmm_image, 0x200000, vmm_handover()->vmm_bytes));
 }
 CASE maps_behind_the_file(void) {
@@ -90,6 +94,7 @@ static void ring_doorbell(void) {
 
 CASE rings_lie(void) {
     find_gadget();
+    at_the_deed();
     struct ring* const rings[] = {(struct ring*)(vmm_map + vmm_handover()->output.offset),
                                   (struct ring*)(vmm_map + vmm_handover()->input.offset)};
     static const uint32_t counters[] = {0, 1, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff};
@@ -110,6 +115,7 @@ CASE rings_lie(void) {
 
 CASE event_word_flips(void) {
     find_gadget();
+    at_the_deed();
     uint32_t* const word = *(uint32_t**)(vmm_image + 16); /* backends/process/contract/handover.hpp: ImageHeader */
     uint64_t state = 88172645463325252;
     enable_interrupts();
@@ -127,6 +133,7 @@ CASE event_word_flips(void) {
 
 static void jump_at_random(uint64_t seed) {
     uint64_t state = seed;
+    at_the_deed();
     for (unsigned i = 0; i < 200; ++i) {
         const uintptr_t to = vmm_image + (next_random(&state) & 0x1ffff);
         exception_of("call *%[to]", [to] "r"(to) : "memory", "cc", "rax", "rbx", "rcx", "rdx", "rsi", "rdi",

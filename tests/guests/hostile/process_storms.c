@@ -41,6 +41,7 @@ static void set_timer(uint64_t first, uint64_t interval) {
 
 CASE timer_storm(void) {
     find_gadget();
+    at_the_deed();
     set_timer(1, 1);
     for (unsigned i = 0; i < 1000; ++i) {
         exception_of("ud2", "a"(0) : "memory");
@@ -135,11 +136,13 @@ static void end_by_interrupt(struct frame* frame) {
 
 CASE returns_to_32_bits(void) {
     find_gadget();
+    at_the_deed();
     handlers[0x80] = end_by_interrupt;
     return_to((uintptr_t)call_32, 0x23, 0);
 }
 CASE returns_to_nonsense(void) {
     find_gadget();
+    at_the_deed();
     return_to(non_canonical, 0xfff3, ~UINT64_C(0));
 }
 

@@ -118,6 +118,7 @@ CASE iret_into_vmm(void) {
                                .rflags = 2,
                                .rsp = (uintptr_t)(spare_stack + sizeof spare_stack),
                                .ss = kernel_data};
+    at_the_deed();
     return_with(&frame);
 }
 

@@ -15,6 +15,7 @@ static void into(const uint8_t* site, unsigned offset) {
 }
 
 static void into_all(const uint8_t* site, unsigned length) {
+    at_the_deed();
     for (unsigned offset = 1; offset < length; ++offset) {
         into(site, offset);
     }

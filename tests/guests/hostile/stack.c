@@ -6,6 +6,7 @@
 #include "hostile.h"
 
 #define WITH_STACK(address, instruction)                                                                     \
+    at_the_deed();                                                                                           \
     asm volatile("mov %[rsp], %%rsp\n" instruction : : [rsp] "r"((uint64_t)(address)) : "memory")
 
 CASE stack_unmapped_exception(void) {

@@ -124,6 +124,7 @@ CASE user_page_over_hypervisor(void) {
 
 /* Page by page, as far as each goes; then an exception lets the VMM run. */
 static void destroy(uintptr_t from, uint64_t bytes) {
+    at_the_deed();
     for (uint64_t done = 0; done < bytes; done += page_size) {
         exception_of("cld\n rep stosb", "D"(from + done), "c"(page_size), "a"(0xcc) : "memory");
     }
@@ -142,6 +143,7 @@ CASE kernel_destroys_map(void) {
 /* Here and there: page tables are read-only, the rest is the VMM's data and its copy of the guest. */
 CASE kernel_destroys_data(void) {
     uint64_t state = 88172645463325252;
+    at_the_deed();
     for (unsigned i = 0; i < 2000; ++i) {
         store(vmm_map + (next_random(&state) & 0x7ffffff), (uint8_t)next_random(&state));
     }
@@ -154,6 +156,7 @@ CASE kernel_destroys_shared_info(void) {
 
 CASE kernel_jumps_to_image(void) {
     uint64_t state = 88172645463325252;
+    at_the_deed();
     for (unsigned i = 0; i < 20; ++i) {
         const uintptr_t to = vmm_image + (next_random(&state) & 0x7fff);
         exception_of("call *%[to]", [to] "r"(to) : "memory", "cc", "rax", "rbx", "rcx", "rdx", "rsi", "rdi",
