@@ -47,13 +47,13 @@ void add_bench_of_places(CLI::App& bench, Action& action, const char* name, cons
     add_bench_options(*command, options->kernel);
     command
         ->add_option("--columns", options->columns,
-                     "Only these, by the names they have in the table, with commas between (all)")
+                     "Only these columns, by their names in the table, separated by commas (all)")
         ->delimiter(',');
-    command->add_option("--runs", options->runs, "How often each place is started and measured (10)")
+    command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (10)")
         ->check(CLI::Range(1, 1000));
     command
         ->add_option("--sample", options->effort.sample_microseconds,
-                     "Microseconds that a sample of an operation takes at least; a run has three (10000)")
+                     "Least microseconds of a sample; a run takes three samples of each operation (10000)")
         ->check(CLI::Range(1, 10000000));
     command->add_option("--cpu", options->processor, "The processor to run on (the last)");
     command->callback([&action, options, measure] {
@@ -66,13 +66,14 @@ void add_bench_of_places(CLI::App& bench, Action& action, const char* name, cons
 
 void add_bench_idle(CLI::App& bench, Action& action) {
     auto* const command =
-        bench.add_subcommand("idle", "What many guests that sleep use together: processor time, and memory");
+        bench.add_subcommand("idle", "Processor time and memory of many sleeping guests together");
     const auto options = std::make_shared<IdleBenchOptions>();
     add_bench_options(*command, options->kernel);
     command->add_option("--on", options->on, "process or kvm (process)")
         ->check(CLI::IsMember({"process", "kvm"}));
-    command->add_option("--guests", options->guests, "How many at once (100)")->check(CLI::Range(1, 10000));
-    command->add_option("--seconds", options->seconds, "How long they are watched (20)")
+    command->add_option("--guests", options->guests, "Number of guests at once (100)")
+        ->check(CLI::Range(1, 10000));
+    command->add_option("--seconds", options->seconds, "Seconds of measurement (20)")
         ->check(CLI::Range(1, 3600));
     command->callback([&action, options] {
         action = [options] {
@@ -84,26 +85,30 @@ void add_bench_idle(CLI::App& bench, Action& action) {
 
 void add_bench_net(CLI::App& bench, Action& action) {
     auto* const command = bench.add_subcommand(
-        "net", "What sending and receiving takes: time and processor time, beside the cards of UML and QEMU, "
+        "net", "Time and processor time of sending and receiving, beside the cards of UML and QEMU, "
                "or Xen's own network driver");
     const auto options = std::make_shared<NetworkBenchOptions>();
     add_bench_options(*command, options->kernel);
     command
-        ->add_option("--on", options->on,
-                     "host: by a tap device of it, as root; xen: with dom0, counting instructions (host)")
+        ->add_option(
+            "--on", options->on,
+            "host: with this machine by a tap device, as root; xen: with dom0, counting instructions (host)")
         ->check(CLI::IsMember({"host", "xen"}));
-    command->add_option("--columns", options->columns, "Only these, with commas between (all)")
+    command->add_option("--columns", options->columns, "Only these, separated by commas (all)")
         ->delimiter(',');
-    command->add_option("--transfers", options->traffic.transfers, "Only these, with commas between (all)")
+    command->add_option("--transfers", options->traffic.transfers, "Only these, separated by commas (all)")
         ->delimiter(',')
         ->check(CLI::IsMember(network_transfers()));
-    command->add_option("--mtu", options->traffic.mtu, "Of both ends (1500; Linux's ns83820 takes 6000)")
+    command
+        ->add_option("--mtu", options->traffic.mtu,
+                     "MTU of both ends (1500; at most 6000, for Linux's ns83820)")
         ->check(CLI::Range(576, 6000));
     command
-        ->add_option("--runs", options->runs,
-                     "How often each place is started and measured (5; 1 on xen, where all are alike)")
+        ->add_option(
+            "--runs", options->runs,
+            "Number of runs; each starts and measures every place (5; 1 on xen, where all runs are equal)")
         ->check(CLI::Range(1, 1000));
-    command->add_option("--mebibytes", options->mebibytes, "Of each stream (100; 16 on xen)")
+    command->add_option("--mebibytes", options->mebibytes, "Mebibytes of each stream (100; 16 on xen)")
         ->check(CLI::Range(1, 100000));
     command->callback([&action, options] {
         action = [options] {
@@ -115,18 +120,18 @@ void add_bench_net(CLI::App& bench, Action& action) {
 
 void add_bench_programs(CLI::App& bench, Action& action) {
     auto* const command =
-        bench.add_subcommand("programs", "What Debian's programs take from start to end: time, as root, and "
-                                         "that of a chroot, User Mode Linux and gVisor");
+        bench.add_subcommand("programs", "Time of Debian's programs from start to end, beside a chroot, User "
+                                         "Mode Linux and gVisor; as root");
     const auto options = std::make_shared<ProgramsBenchOptions>();
     add_bench_options(*command, options->kernel);
     command
         ->add_option("--columns", options->columns,
-                     "Only these, by the names they have in the table, with commas between (all)")
+                     "Only these columns, by their names in the table, separated by commas (all)")
         ->delimiter(',');
-    command->add_option("--programs", options->programs, "Only these, with commas between (all)")
+    command->add_option("--programs", options->programs, "Only these, separated by commas (all)")
         ->delimiter(',')
         ->check(CLI::IsMember(measured_programs()));
-    command->add_option("--runs", options->runs, "How often each place is started and measured (1)")
+    command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (1)")
         ->check(CLI::Range(1, 1000));
     command->callback([&action, options] {
         action = [options] {

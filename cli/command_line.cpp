@@ -19,7 +19,7 @@ int run_command_line(CLI::App& app, int argc, char** argv, const Action& action)
     } catch (const InputError& error) {
         std::cerr << "previrt: " << error.what() << '\n';
     } catch (const std::bad_alloc&) {
-        std::cerr << "previrt: this machine has not the memory for it\n";
+        std::cerr << "previrt: this machine has too little memory for it\n";
     } catch (const std::exception& error) {
         std::cerr << "previrt: internal error: " << error.what() << '\n';
     }

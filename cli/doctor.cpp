@@ -38,12 +38,12 @@ std::vector<ToolReport> examine_tools() {
             examine("build-linux --version",
                     [] {
                         require_source_programs();
-                        return "what downloads and unpacks Debian's sources is there";
+                        return "the programs that download and unpack Debian's sources are there";
                     }),
             examine("make-initrd",
                     [] {
                         require_programs({"bash", "busybox", "cpio", "gzip", "ldd"});
-                        return "what packs a guest's programs is there";
+                        return "the programs that pack a guest's userland are there";
                     }),
             examine("pack --for xen", [] {
                 read_vmm_image(Hypervisor::xen);

@@ -33,9 +33,9 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command
-        ->add_option("--memory", options->memory,
-                     "Its RAM (256M); what a guest in a process may take of this machine beside it stands in "
-                     "docs/process.md")
+        ->add_option(
+            "--memory", options->memory,
+            "Its RAM (256M); docs/process.md says how much memory a guest in a process takes beside it")
         ->transform(CLI::AsSizeValue(false));
     command->add_option("--cpus", options->cpus, "Its processors (1)")->check(CLI::Range(1, 64));
     command->add_option(
@@ -45,29 +45,30 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,
-        "In a process and under KVM, keep the guest's programs from its kernel's memory (on Xen that is "
-        "always so)");
+        "In a process and under KVM, protect the guest's kernel from its programs (on Xen that is always "
+        "so)");
     command->add_flag("--require-isolation", options->require_isolation,
-                      "In a process and under KVM, refuse to run (exit 2) where this machine gives less than "
-                      "all layers between guest and host; else a warning names those that are missing");
+                      "In a process and under KVM, refuse to run (exit 2) if a layer between guest and host "
+                      "is missing; without this option a warning names the missing layers");
     command->add_flag(
         "!--no-rewrite", options->rewrite,
-        "Under KVM with a processor that virtualizes, leave the kernel's instructions as they are: "
-        "to see what the in-place VMM saves");
+        "Under KVM with a processor that virtualizes, leave the kernel's instructions unchanged, "
+        "to compare with the in-place VMM");
     command->add_flag(
         "!--no-syscall-rewrite", options->rewrite_system_calls,
-        "In a process and under KVM, let every system call of the guest's programs pass the host, "
-        "and their code be as it was");
+        "In a process and under KVM, leave the code of the guest's programs unchanged: each of their system "
+        "calls then passes through the host");
     command->add_flag(
         "--quiet", options->quiet,
-        "Say nothing at the start: neither which kernel runs where, nor whether its programs can "
-        "reach it");
+        "Print neither the kernel and its place at the start, nor the warning that the guest's programs can "
+        "reach their kernel");
     command->add_flag(
         "--strict", options->strict,
-        "End the guest where it uses a port or memory that nobody answers; else it reads all ones");
+        "End the guest at an access to a port or memory that no device claims (else it reads all ones)");
     command->add_flag("--verbose", options->verbose,
-                      "Show what the hypervisor says and counts, on standard error");
-    command->add_option("--timeout", options->timeout, "Seconds until it is ended, with status 124")
+                      "Show the messages and counts of the hypervisor on standard error");
+    command
+        ->add_option("--timeout", options->timeout, "Seconds after which the guest is ended, with status 124")
         ->check(CLI::PositiveNumber);
     command->callback([&action, options] {
         action = [options] {
@@ -79,10 +80,9 @@ void add_run(CLI::App& app, Action& action) {
 
 void add_switch(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand(
-        "switch",
-        "Connect guests by an Ethernet of their own, until a signal ends it: run --net switch=SOCKET");
+        "switch", "Connect guests that run with --net switch=SOCKET by an Ethernet, until a signal ends it");
     const auto path = std::make_shared<std::string>();
-    command->add_option("SOCKET", *path, "Where it listens: a path of at most 107 characters")->required();
+    command->add_option("SOCKET", *path, "The path at which it listens, at most 107 characters")->required();
     command->callback([&action, path] {
         action = [path] {
             run_switch(*path, hold_ending_signals());
@@ -101,7 +101,7 @@ void add_pack(CLI::App& app, Action& action) {
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
     command->add_flag(
         "--strict", options->strict,
-        "End the guest where it uses a port or memory that nobody answers; else it reads all ones");
+        "End the guest at an access to a port or memory that no device claims (else it reads all ones)");
     command->add_option("--output", options->output, "Directory for previrt-xen, guest, guest.cfg")
         ->required();
     command->callback([&action, options] {
@@ -116,7 +116,8 @@ void add_pack(CLI::App& app, Action& action) {
 
 void add_doctor(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand(
-        "doctor", "Say what works on this machine, and why not (exit 1: no guest can run here)");
+        "doctor",
+        "Say what works on this machine, and why the rest does not (exit 1: no guest can run here)");
     const auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "Print it as JSON");
     command->callback([&action, json] {
@@ -147,7 +148,7 @@ constexpr std::array other_programs = {
     OtherProgram{
         .command = "sites", .description = "Print the records by kind", .program = "previrt-prepare"},
     OtherProgram{.command = "sort-sites",
-                 .description = "Put the records of a linked file in order of address, in place",
+                 .description = "Sort the records of a linked file by address, in place",
                  .program = "previrt-prepare"},
     OtherProgram{.command = "build-linux",
                  .description = "Build a pre-virtualized Linux (exit 1: built, but the audit found gaps)",

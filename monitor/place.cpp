@@ -109,9 +109,9 @@ std::string names_with_network() {
 
 void check_card_of_vmm(const RunOptions& options, const Place& place) {
     if (!options.rewrite) {
-        throw InputError(
-            "--net: the card is the in-place VMM's, which a guest does not get with --no-rewrite: leave out "
-            "one of them");
+        throw InputError("--net: the in-place VMM models the card, and with --no-rewrite there is no such "
+                         "VMM: leave out one "
+                         "of them");
     }
     const NetworkChoice choice = parse_network(options.net);
     if (place.network == PlaceNetwork::card_of_vmm_bridged) {
@@ -180,8 +180,9 @@ void check_place(const RunOptions& options, const Place& place) {
         throw InputError("--memory: a kernel needs 32M at least");
     }
     if (options.require_isolation && !place.has_layers) {
-        throw InputError("--require-isolation: --on " + std::string(place.name) +
-                         " runs QEMU, of which it promises nothing: take process or kvm");
+        throw InputError(
+            "--require-isolation: --on " + std::string(place.name) +
+            " emulates the guest by QEMU, which promises no security there: take process or kvm");
     }
     check_network(options, place);
     if (options.cpus > place.most_processors) {

@@ -40,7 +40,7 @@ std::optional<KernelFile> find_symbols(const KernelFile& file, const std::string
     }
     KernelFile symbols = load_kernel_file(path);
     if (!have_same_code(file.elf, symbols.elf)) {
-        throw InputError(path + ": not the kernel that is in " + file.path + ", its code differs");
+        throw InputError(path + ": its code differs from that of the kernel in " + file.path);
     }
     return symbols;
 }
@@ -73,7 +73,7 @@ void add_audit(CLI::App& app, Action& action) {
                         "File of instructions that may stay unrecorded: PLACE KIND REASON, one a line "
                         "(`exceptions` beside FILE, if there is one)");
     command->add_option("--symbols", options->symbols,
-                        "Take the symbols of this file, unstripped (`vmlinux` beside a bzImage)");
+                        "An unstripped file with the symbols of FILE (`vmlinux` beside a bzImage)");
     command->callback([&action, options] { action = [options] { return run_audit(*options); }; });
 }
 
@@ -93,7 +93,7 @@ void add_sites(CLI::App& app, Action& action) {
 
 void add_sort_sites(CLI::App& app, Action& action) {
     auto* const command =
-        app.add_subcommand("sort-sites", "Put the records of a linked file in order of address, in place");
+        app.add_subcommand("sort-sites", "Sort the records of a linked file by address, in place");
     const auto file = std::make_shared<std::string>();
     command->add_option("FILE", *file, "A linked ELF file (vmlinux)")->required();
     command->callback([&action, file] {
@@ -117,8 +117,9 @@ void add_build_linux(CLI::App& app, Action& action) {
                      "Debian's linux-source-VERSION, downloaded on first use (6.1)")
         ->check(CLI::IsMember({"6.1", "6.12"}))
         ->excludes(source);
-    command->add_option("--config", options->configuration,
-                        "small, rich, or a file of CONFIG_ lines; what it leaves out is off (small)");
+    command->add_option(
+        "--config", options->configuration,
+        "small, rich, or a file of CONFIG_ lines; options that it does not name are off (small)");
     command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
     auto* const without = command->add_option(

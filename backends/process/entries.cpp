@@ -446,7 +446,7 @@ void handle(std::uint8_t signal) {
                         .mask = 0};
     if (call_host(call_rt_sigaction,
                   {.first = signal, .second = address_of(&action), .fourth = sizeof(action.mask)}) != 0) {
-        stop_guest("the host lets this signal not be handled:", signal);
+        stop_guest("the host does not let this signal be handled:", signal);
     }
 }
 

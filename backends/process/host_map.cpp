@@ -376,7 +376,7 @@ Filled fill_user(TableNumber root, std::uint64_t address, HostAccess access) {
     const std::uint64_t start = start_of(run, address);
     const std::uint64_t bytes = std::uint64_t{run.before + 1 + run.behind} << page_shift;
     if (is_user_processes_own(start, bytes)) {
-        stop_guest("the guest has memory for user mode where --isolate has its stub, at", address);
+        stop_guest("the guest maps memory for user mode over the stub of --isolate, at", address);
     }
     note_run(leaf, run, address, users_side);
     const std::uint64_t first = *(leaf.place - run.before);

@@ -17,7 +17,7 @@ namespace previrt {
 
 ProcessLeaves::ProcessLeaves(Descriptor asked, unsigned most) : asked_(std::move(asked)), left_(most) {
     if (seccomp_notify_alloc(&question_, &answer_) != 0) {
-        throw InputError("the kernel tells not how large a filter's question is");
+        throw InputError("the kernel does not say how large a filter's notification is");
     }
 }
 

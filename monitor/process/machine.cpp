@@ -188,8 +188,8 @@ std::string ProcessMachine::follow_watch() const {
                " are the bound for a guest of this size; more --memory raises it";
     case Verdict::several_at_once:
         std::cerr
-            << "previrt: warning: several of the guest's processes ran at once, which no VMM lets them: "
-               "from here on one processor has them all\n";
+            << "previrt: warning: several of the guest's processes ran at once, which the VMM never does: "
+               "from now on they all share one processor\n";
         break;
     case Verdict::within_bounds:
         break;

@@ -45,7 +45,7 @@ MachineOptions machine_for(const RunOptions& options) {
 
 RunStatus run_bare(const RunOptions& options) {
     if (options.strict) {
-        throw InputError("--strict: on bare metal no VMM sees what nobody answers; leave it out");
+        throw InputError("--strict: on bare metal no VMM sees the accesses of the guest; leave it out");
     }
     options.announce(sha256_of_file(options.kernel));
     const MachineEnd end = run_machine(options, machine_for(options), nullptr);
@@ -57,7 +57,7 @@ RunStatus run_bare(const RunOptions& options) {
         return guest_ended;
     }
     if (reason == "guest-reset") {
-        std::cerr << "previrt: the machine was reset and its kernel had not said so: a triple fault?\n";
+        std::cerr << "previrt: the machine was reset without a message of its kernel: a triple fault?\n";
         return guest_failed;
     }
     if (reason.empty()) {

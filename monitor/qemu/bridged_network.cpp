@@ -56,9 +56,10 @@ void check_ports(const NetworkChoice& choice, const std::string& place) {
     const unsigned first = first_common_port();
     for (const PortForward& forward : choice.forwards) {
         if (forward.host_port < first) {
-            throw InputError("--net user: " + forward.text + ": --on " + place +
-                             " has QEMU's, which gets none of root's ports of this machine: take one from " +
-                             std::to_string(first) + " on, or tap=NAME");
+            throw InputError(
+                "--net user: " + forward.text + ": --on " + place +
+                " uses QEMU's user network, which gets no privileged port of this machine: take one from " +
+                std::to_string(first) + " on, or tap=NAME");
         }
     }
 }
@@ -67,10 +68,10 @@ void check_ports(const NetworkChoice& choice, const std::string& place) {
 
 void check_network_of_qemu(const NetworkChoice& choice, const std::string& place) {
     if (choice.kind == NetworkKind::user && !choice.host_loopback) {
-        throw InputError(
-            "--net user: --on " + place +
-            " has QEMU's, by which the guest reaches the services of this machine's own loopback: allow "
-            "that by --net user,host-loopback, or take tap=NAME");
+        throw InputError("--net user: --on " + place +
+                         " uses QEMU's user network, which lets the guest reach services on this machine's "
+                         "loopback: allow "
+                         "that by --net user,host-loopback, or take tap=NAME");
     }
 }
 

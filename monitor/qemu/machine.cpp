@@ -349,12 +349,12 @@ MachineEnd run_machine(const RunOptions& options, const MachineOptions& machine,
 
 std::optional<RunStatus> judge_guest(const RunOptions& options, const MachineEnd& end) {
     if (end.lost_keys != 0) {
-        std::cerr << "previrt: the guest did not read what was typed: " << end.lost_keys
+        std::cerr << "previrt: the guest did not read all typed keys: " << end.lost_keys
                   << " bytes are lost\n";
     }
     if (end.timed_out) {
         std::cerr << "previrt: the guest did not end within " << options.timeout << " s"
-                  << (end.lost_output != 0 ? ", or nobody read the last that it printed" : "") << '\n';
+                  << (end.lost_output != 0 ? "; or nobody read its last output" : "") << '\n';
         return run_timed_out;
     }
     if (!end.panic.empty()) {
@@ -367,7 +367,7 @@ std::optional<RunStatus> judge_guest(const RunOptions& options, const MachineEnd
     }
     if (end.output_error != 0 && end.output_error != EPIPE) { // at EPIPE the reader has gone
         std::cerr << "previrt: standard output: " << std::generic_category().message(end.output_error) << ": "
-                  << end.lost_output << " bytes of what the guest printed are lost\n";
+                  << end.lost_output << " bytes of the guest's output are lost\n";
         return guest_failed;
     }
     return std::nullopt;

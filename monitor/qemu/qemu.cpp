@@ -36,7 +36,7 @@ std::string isolation_by_qemu() {
         user = qemu_rights().rights == Rights::not_root ? "a user of its own" : "root as its user";
     }
     return "QEMU alone keeps the host from the machine, with a seccomp filter, no capabilities and " + user +
-           "; its developers promise no security where it interprets (TCG): for guests that are trusted";
+           "; its developers promise no security of its interpreter (TCG): for trusted guests only";
 }
 
 std::string read_qemu_version() {

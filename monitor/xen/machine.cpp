@@ -54,9 +54,9 @@ RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
     } else if (domain_end == crash) {
         std::cerr << "previrt: the guest's domain crashed\n";
     } else if (!domain_end.empty()) {
-        std::cerr << "previrt: the guest's domain ended (" << domain_end << ") and the VMM had not said so\n";
+        std::cerr << "previrt: the guest's domain ended (" << domain_end << ") without a report of the VMM\n";
     } else {
-        std::cerr << "previrt: Xen ended the guest, or the VMM did without a word (QEMU: "
+        std::cerr << "previrt: Xen ended the guest, or the VMM ended without a report (QEMU: "
                   << (end.shutdown_reason.empty() ? "stopped" : end.shutdown_reason) << ")\n";
     }
     return guest_failed;

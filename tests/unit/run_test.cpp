@@ -167,7 +167,7 @@ TEST(Run, WhatCannotRunIsRefused) {
             "with --on kvm-nested its mtu is 1500");
     for (const std::string place : {"kvm", "kvm-nested"}) {
         refused("--on " + place + " --no-rewrite --net user " + kernel,
-                "the card is the in-place VMM's, which a guest does not get with --no-rewrite");
+                "the in-place VMM models the card, and with --no-rewrite there is no such VMM");
     }
     refused("--on process --net usr " + kernel, "usr");
     refused("--on process --net user --memory 4080M " + kernel, "--memory may be 4064M at most");

@@ -83,8 +83,8 @@ void apply(const LinuxPatch& patch, const std::string& directory, const std::str
     if (status != 0) {
         throw InputError(
             patch.path + " does not apply to " + source + ":" + output +
-            "\nchange the patch to what the source now says; linux-patches/README.md tells what each "
-            "line is for" +
+            "\nadapt the patch to this source; linux-patches/README.md gives the purpose of each "
+            "patch" +
             (patch.optional ? ", or leave it out: --without " + patch.purpose : ""));
     }
 }

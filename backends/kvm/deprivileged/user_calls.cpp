@@ -205,7 +205,7 @@ std::uint64_t replacement_ended(std::uint64_t guest_frame) {
             return machine_frame_of(copy);
         }
     }
-    stop_guest("a page is not replaced that was:", guest_frame);
+    stop_guest("a page whose copy was executed is not replaced:", guest_frame);
 }
 
 void rewrite(Root& root, std::uint64_t place, unsigned offset) {

@@ -24,7 +24,7 @@ std::uint64_t* table_at(std::uint64_t entry) {
 
 void take_entry(std::uint64_t& entry, std::uint64_t value, std::uint64_t cr3) {
     if (entry != 0) {
-        stop_guest("page tables with something where the VMM is to be, CR3", cr3);
+        stop_guest("page tables with a mapping at the VMM's addresses, CR3", cr3);
     }
     entry = value;
 }

@@ -41,7 +41,7 @@ Treatment treat_site(const KnownSite& site) {
         return {.way = Way::call, .target = register_pointer};
     case SiteKind::announce_sites:
         if (site.record.operand >= std::size(announcement_pointers)) {
-            stop_guest("a site that announces what the VMM does not know, at", site.address);
+            stop_guest("a site with an announcement that the VMM does not know, at", site.address);
         }
         return {.way = Way::call, .target = announcement_pointers[site.record.operand]};
     default:

@@ -105,7 +105,7 @@ bool has_stopped(const Notification& notification) {
 // Only this process can be at an address where it could ask.
 void check_process(const Notification& notification, const UserProcess& process) {
     if (notification.process != process.identity) {
-        stop_guest("a user process acts that is to wait: number", notification.process);
+        stop_guest("a user process acts while it should wait: number", notification.process);
     }
 }
 
@@ -347,7 +347,7 @@ bool have_user_process(unsigned host) {
         told = stopped.arguments[1];
     }
     if (told != made.identity) {
-        stop_guest("a user process acts that is to wait: number", made.identity);
+        stop_guest("a user process acts while it should wait: number", made.identity);
     }
     // It continues with the operations of its own state as soon as that is mapped: they are the same.
     const UserOperation mappings[] = {

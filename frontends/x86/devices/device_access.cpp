@@ -78,7 +78,7 @@ void execute_device_access(std::uint64_t address, bool is_write) {
 
 void execute_unmapped_access(std::uint64_t address) {
     execute_access(address,
-                   "an access to what the host does not map by an instruction that is not modelled, at");
+                   "an access to unmapped memory of the host by an instruction that is not modelled, at");
 }
 
 } // namespace previrt

@@ -28,7 +28,8 @@ void insert_network_card() {
         return;
     }
     if (backend::guest_ram_bytes() > Pc::network_memory) {
-        stop_guest("a network card has its registers where this guest has RAM, at", Pc::network_memory);
+        stop_guest("the registers of the network card would lie in the RAM of this guest, at",
+                   Pc::network_memory);
     }
     pc.insert_network_card(*address);
 }

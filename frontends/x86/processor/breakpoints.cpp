@@ -119,7 +119,7 @@ void note_breakpoints() {
         any_is_enabled = true;
         if ((breakpoint.address & upper_half) != 0 && !was_said) {
             was_said = true;
-            Print() << "previrt-vmm: breakpoints of the kernel's are not found here, such as one at "
+            Print() << "previrt-vmm: breakpoints in the kernel do not work here, such as one at "
                     << Hex{breakpoint.address} << '\n';
         }
     }

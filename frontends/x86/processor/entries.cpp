@@ -45,7 +45,7 @@ bool accesses_device(SiteKind kind) {
 const KnownSite& site_at(std::uint64_t address) {
     const KnownSite* const site = find_site(guest_link_address(address));
     if (site == nullptr) {
-        stop_guest("the VMM was called from where no site is:", address);
+        stop_guest("a call of the VMM from an address without a site:", address);
     }
     return *site;
 }

@@ -49,15 +49,14 @@ bool VirtualProcessor::try_to_finish_instruction() {
     const bool went_on = ioctl(processor_.number(), KVM_RUN, 0) == 0;
     exit().immediate_exit = 0;
     if (went_on && exit().exit_reason != KVM_EXIT_MMIO) {
-        throw InputError("KVM went on behind an instruction where it was told to stop" + place());
+        throw InputError("KVM did not stop behind an instruction as it was told" + place());
     }
     return !went_on;
 }
 
 void VirtualProcessor::finish_instruction() {
     if (!try_to_finish_instruction()) {
-        throw InputError("an instruction accesses memory where nothing is once more than it should" +
-                         place());
+        throw InputError("an instruction accesses unclaimed memory once more than expected" + place());
     }
 }
 
@@ -69,7 +68,7 @@ void VirtualProcessor::undo_instruction() {
     while (!try_to_finish_instruction()) {
         constexpr int most = 4096; // KVM does up to 1024 elements of a string at once
         if (++accesses > most) {
-            throw InputError("an instruction accesses memory where nothing is without end" + place());
+            throw InputError("an instruction accesses unclaimed memory without end" + place());
         }
     }
     set_registers(before);

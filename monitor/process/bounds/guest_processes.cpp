@@ -59,7 +59,7 @@ std::uint64_t page_tables_in(std::string_view status) {
     std::uint64_t kibibytes = 0;
     if (digits == std::string_view::npos ||
         std::from_chars(status.data() + digits, status.data() + status.size(), kibibytes).ec != std::errc()) {
-        throw InputError("/proc tells not what page tables a process has");
+        throw InputError("/proc does not show the page tables of a process");
     }
     return kibibytes << 10U;
 }
@@ -69,7 +69,7 @@ GuestProcesses::GuestProcesses(Descriptor directory, pid_t keeper, int signal, n
     const std::string number = std::to_string(keeper);
     children_ = open_file(number + "/task/" + number + "/children");
     if (children_.number() < 0) {
-        throw InputError("/proc shows not which processes the guest has: " +
+        throw InputError("/proc does not show the guest's processes: " +
                          std::generic_category().message(errno));
     }
     std::array<char, 4096> text{};

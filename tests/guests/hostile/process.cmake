@@ -26,7 +26,7 @@ set(lost "^previrt: the host ended the guest: signal Segmentation fault")
 
 as_on_xen(1 "${stopped}CR3 points outside RAM" cr3_far_outside cr3_just_outside)
 as_on_xen(0 "^ok: CR3 wider than an address: #GP at it" cr3_reserved_bits)
-as_on_xen(1 "${stopped}(a triple fault|an access to what the host does not map|the guest maps memory over the VMM)" cr3_of_zeros cr3_of_garbage cr3_of_itself)
+as_on_xen(1 "${stopped}(a triple fault|an access to unmapped memory of the host|the guest maps memory over the VMM)" cr3_of_zeros cr3_of_garbage cr3_of_itself)
 as_on_xen(1 "${stopped}an access outside RAM" page_far_outside page_just_outside large_page_outside plain_stores
   string_port_without_end)
 as_on_xen(1 "${stopped}a page table lies outside RAM" table_outside directory_outside)
@@ -78,7 +78,7 @@ in_process(returns "${any}" "${deed}" iret_into_vmm)
 # Where a host maps nothing.
 in_process(page_tables 1 "${stopped}the guest executes where the host maps nothing .vm.mmap_min_addr., at 0x100$"
   executes_low_memory)
-in_process(page_tables 1 "${stopped}an access to what the host does not map by an instruction that is not modelled, at 0x100"
+in_process(page_tables 1 "${stopped}an access to unmapped memory of the host by an instruction that is not modelled, at 0x100"
   calculates_in_low_memory)
 
 in_process(process_calls 1 "${refused_by_host}" call_open call_socket call_execve call_fork call_thread

@@ -248,7 +248,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
         return {FaultVerdict::guest, walk.error_code};
     }
     if (is_fixed(walk)) {
-        stop_guest("what the VMM mapped of the kernel is not there, at", address);
+        stop_guest("the VMM's own mapping of the kernel is missing, at", address);
     }
     const unsigned slot = table_index(address, root_level);
     if (is_the_vmms(slot)) {
@@ -256,7 +256,7 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
     }
     if (!is_ram_frame(walk.physical >> page_shift)) {
         if (access.fetch) {
-            stop_guest("the guest executes what is no RAM, at", walk.physical);
+            stop_guest("the guest executes code outside RAM, at", walk.physical);
         }
         return {FaultVerdict::device, 0};
     }
