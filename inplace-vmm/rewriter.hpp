@@ -10,7 +10,7 @@
 
 namespace previrt {
 
-// Code that the guest copies (alternatives, kprobes' template) must mean the same elsewhere.
+// Code that the guest copies (alternatives, kprobes' template) must mean the same at its new address.
 enum class Placement : std::uint8_t { fixed, copied };
 
 constexpr std::size_t call_bytes = 5;          // call rel32
@@ -51,7 +51,7 @@ struct Trampolines {
     std::uint64_t* sites; // the site of each
 };
 void start_trampolines(Trampolines room);
-// Trampolines of sites that begin in [begin, end) are free for others.
+// Frees the trampolines of sites that begin in [begin, end).
 void free_trampolines(std::uint64_t begin, std::uint64_t end);
 // The site of the trampoline at this address, or 0.
 std::uint64_t site_of_trampoline(std::uint64_t address);

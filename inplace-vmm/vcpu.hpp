@@ -61,7 +61,7 @@ struct PendingException {
     std::uint32_t error_code;
 };
 
-// An instruction of a program's that is executed alone, since a breakpoint is armed: the state before it.
+// A program's instruction that runs alone because a breakpoint is armed, with the state before it.
 struct WatchedStep {
     static constexpr unsigned breakpoints = 4;
 
@@ -74,9 +74,9 @@ struct WatchedStep {
     std::uint64_t watched_bytes[breakpoints]; // that could be read
 };
 
-// One of the two roots of a guest's state: all of one virtual processor, except what the real one holds for
-// it while it runs (FPU, data segments). Assembly and rewritten code address it absolutely. It has no
-// pointers.
+// One of the two roots of a guest's state: all of one virtual processor, except the part that the real
+// processor holds while it runs (FPU, data segments). Assembly and rewritten code address it absolutely. It
+// has no pointers.
 struct Vcpu {
     Registers registers;
 
@@ -124,7 +124,7 @@ struct Vcpu {
     std::uint64_t xcr0;
     std::uint64_t northbridge_configuration;
 
-    // Where the VMM exchanges them itself: the user's while the kernel runs, and the kernel's.
+    // If the VMM exchanges the bases itself: user mode's while the kernel runs, and the kernel's.
     std::uint64_t user_gs_base;
     std::uint64_t kernel_gs_base;
 

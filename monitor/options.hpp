@@ -19,22 +19,22 @@ struct RunOptions {
     unsigned cpus = 1;
     std::string net = "none";
     std::string stats;    // a file for the VMM's counters; empty: none
-    bool isolate = false; // user mode has memory of its own: under KVM by page tables, in processes by others
-                          // beside them
-    bool rewrite_system_calls = true; // in a process, under KVM: those made often do not pass the host
-    bool rewrite = true;              // else the VMM leaves a guest's instructions as they are
-    bool is_own_process = false;      // what calls run_guest has nothing else to do: it gives up all else
-    int counters = -1;                // where `stats` is open already; -1: nowhere
-    bool require_isolation = false;   // refuse to run with less than all layers between guest and host
-    bool strict = false;              // an access that nobody answers ends the guest
+    bool isolate = false; // user mode has memory of its own: by page tables under KVM, by processes of its
+                          // own in a process. On Xen that is always so
+    bool rewrite_system_calls = true; // programs' frequent ones: in a process, under KVM
+    bool rewrite = true;              // otherwise the VMM leaves the guest's instructions unchanged
+    bool is_own_process = false;      // it only runs this guest: run_guest gives up the rest
+    int counters = -1;                // the open descriptor of `stats`; -1: not open
+    bool require_isolation = false;   // refuse to run if a layer between guest and host is missing
+    bool strict = false;              // an access that no device answers ends the guest
     double timeout = 0;               // seconds; 0: none
-    bool quiet = false;               // say nothing at the start but what is wrong
-    bool verbose = false;             // show what the hypervisor says
+    bool quiet = false;               // print only warnings and errors at the start
+    bool verbose = false;             // show the hypervisor's messages
     bool deterministic = false;       // count instructions instead of time: the same run twice is identical
-    bool watch_console = true;        // standard input and output are the console; else it goes to `console`
+    bool watch_console = true;        // standard input and output are the console; else `console` is
     std::function<void(std::string_view)> console;
-    Messages* messages = nullptr; // where std::cerr goes; null: it may wait for its reader
-    // Told when the kernel has been read and is good, before anything is started.
+    Messages* messages = nullptr; // takes std::cerr over; null: messages may wait for their reader
+    // Called when the kernel has been read and checked, before anything starts.
     std::function<void(const std::string& sha256)> announce = [](const std::string&) {};
 };
 

@@ -11,13 +11,13 @@
 
 namespace previrt {
 
-// A guest whose kernel its place can run; with the options that it was prepared for.
+// Runs a guest whose kernel the place can run, with the options for which it was prepared.
 using PreparedRun = std::function<RunStatus(const RunOptions& options)>;
 
-// What makes a place work on this machine.
+// The properties of a place that works on this machine.
 struct PlaceFinding {
     std::string found;
-    std::string isolation; // who is kept from whom
+    std::string isolation; // the protected boundaries
 };
 
 enum class PlaceNetwork : std::uint8_t {
@@ -27,28 +27,28 @@ enum class PlaceNetwork : std::uint8_t {
     card_of_qemu,        // of another maker, for the bare machine
 };
 
-// A place where a guest can run, and what it supports. No other list of places exists.
+// A place for guests, with the features that it supports. No other list of places exists.
 struct Place {
     const char* name; // of --on
     const char* description;
     bool has_vmm;
-    bool has_layers; // between guest and host, which --require-isolation may ask for
+    bool has_layers; // between guest and host: --require-isolation may demand them
     PlaceNetwork network;
     unsigned most_processors;
-    // Both throw InputError: for what this guest asks for, and for what this machine lacks.
+    // Both throw InputError: for an option of this guest, and for something that this machine lacks.
     PreparedRun (*prepare)(const RunOptions& options);
     PlaceFinding (*probe)();
 };
 
 std::span<const Place> all_places();
-// Those that `auto` tries, the best first: from the one that asks least of the machine.
+// The places that `auto` tries, the best first: the best needs least of the machine.
 std::span<const Place* const> automatic_places();
 // Throws InputError.
 const Place& place_of(const std::string& name);
-// Of --on: `auto`, and the names of all.
+// The values of --on: `auto`, and all places.
 std::vector<std::string> place_names();
 
-// Throws InputError for what this place never gives to a guest.
+// Throws InputError for options that this place never supports.
 void check_place(const RunOptions& options, const Place& place);
 
 } // namespace previrt

@@ -13,19 +13,19 @@ struct PlaceReport {
     std::string name; // of --on
     std::string description;
     bool works;
-    PlaceFinding finding; // where it works
-    std::string refusal;  // where it does not: the reason that run_guest would give
+    PlaceFinding finding; // if it works
+    std::string refusal;  // if it does not: the message of run_guest's error
 };
 
 // Probes all places.
 std::vector<PlaceReport> probe_places();
-// The place that `auto` takes for a guest that asks for nothing else.
+// The place that `auto` takes without further options.
 std::string automatic_place();
 
-// Runs a kernel until it ends. Throws InputError for what cannot be run.
+// Runs a kernel until it ends. Throws InputError if it cannot run it.
 RunStatus run_guest(const RunOptions& options);
-// The same; it prints the reason for what cannot be run. A reader of standard error that has stopped does not
-// keep it from its end.
+// The same for the command: prints the error. A reader of standard error that has stopped does not delay the
+// end.
 RunStatus run_guest_of_command(const RunOptions& options);
 
 } // namespace previrt

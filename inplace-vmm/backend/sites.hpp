@@ -11,10 +11,10 @@ namespace previrt {
 
 struct KnownSite;
 
-// What a back-end does with the sites of a kind.
+// The back-end's choice for one site.
 struct Treatment {
     Way way = Way::native;
-    std::uint64_t target = 0; // of a call or a jump; in line, of a layout constant: the place to have it at
+    std::uint64_t target = 0; // of a call or a jump; of a layout constant in line: its address in this VMM
 };
 
 } // namespace previrt
@@ -29,7 +29,7 @@ enum class KernelFaults : std::uint8_t {
 };
 KernelFaults kernel_faults();
 
-// What becomes of a site of this kind.
+// Chooses the replacement of a site.
 Treatment treat_site(const KnownSite& site);
 // A rewritten site calls this entry when nothing quicker fits.
 std::uint64_t general_site_entry();

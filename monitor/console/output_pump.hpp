@@ -42,7 +42,7 @@ public:
     // Calls end(), and waits until all is written, at most for this time.
     void finish(std::chrono::milliseconds within);
 
-    // Of what it was given.
+    // Of the given bytes.
     [[nodiscard]] std::uint64_t lost_bytes() const { return given_ - written_; }
     // Why it cannot write; 0: it can.
     [[nodiscard]] int error() const { return error_; }

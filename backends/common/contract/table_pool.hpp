@@ -3,16 +3,17 @@
 
 #include <cstdint>
 
-// The VMM's memory, as the VMM divides it and its monitor provides it.
+// The VMM's memory: the VMM divides it, and its monitor provides it.
 namespace previrt::table_pool {
 
-// Shadow tables: one for 32 frames of RAM, which lets each be mapped 16 times, and some for a small guest.
+// The page-table pool: one table for 32 frames of RAM, which lets each be mapped 16 times, and some for a
+// small guest.
 constexpr std::uint32_t table_count(std::uint64_t guest_frames) {
     return static_cast<std::uint32_t>(guest_frames / 32) + 512;
 }
 
-// Whatever the VMM needs beside its package: the tables and their descriptions, a record for each frame, and
-// the list of sites. None of it takes memory of the host's before the VMM uses it.
+// The VMM's needs beside its package: the tables and their descriptions, a record for each frame, and the
+// list of sites. None of it takes memory of the host before the VMM uses it.
 constexpr std::uint64_t arena_bytes(std::uint64_t guest_frames) {
     constexpr std::uint64_t table_bytes = 4096;
     constexpr std::uint64_t most_of_a_table_description = 512;

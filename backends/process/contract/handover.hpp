@@ -39,7 +39,7 @@ struct Handover {
     std::uint32_t most_hosts; // host processes: the VMM refuses more
 };
 
-// What the monitor adds to the event word.
+// The monitor adds this to the event word.
 constexpr std::uint32_t event_pending = 1;
 
 } // namespace previrt::process

@@ -5,8 +5,8 @@
 
 namespace previrt {
 
-// Where nobody answers on a PC's buses, reads are all ones and writes are lost. Each access is counted, each
-// place told of once. With --strict such an access ends the guest instead.
+// At addresses that no device claims on a PC's buses, reads are all ones and writes are lost. Each access is
+// counted; each address is reported once. With --strict such an access ends the guest instead.
 
 // An access to a port, and to a physical address outside RAM. `what` is the message if it ends the guest.
 void float_port(std::uint16_t port, const char* what);

@@ -14,7 +14,7 @@ constinit MachineState machine_state{};
 
 namespace {
 
-// What the back-end was last told: a back-end that is another's needs it anew.
+// The time that the back-end has: another back-end needs it anew.
 [[gnu::section(".bss.cache")]] std::optional<std::uint64_t> timer_set_for;
 [[gnu::section(".bss.cache")]] bool timer_waits; // while an interrupt is requested
 

@@ -5,15 +5,15 @@
 
 namespace previrt {
 
-// A mapping that holds for the kernel whatever the guest's tables say: of its own image, where it could not
-// be at the address where the tables have it.
+// A mapping for the kernel alone, whatever the guest's tables say: its own image, used when the kernel cannot
+// be at its linked address.
 struct FixedMapping {
     std::uint64_t address;
     std::uint64_t bytes;
     std::uint64_t physical;
 };
 
-// Where the kernel lies.
+// The kernel's addresses.
 struct KernelPlacement {
     std::uint64_t physical;
     std::uint64_t bytes;

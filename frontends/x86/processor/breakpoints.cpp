@@ -56,7 +56,7 @@ bool overlap(const Breakpoint& breakpoint, const MemoryAccess& access) {
            access.address - breakpoint.address < breakpoint.bytes;
 }
 
-// What was stored that a table of opcodes does not tell of shows in memory, if it is another value.
+// Finds stores that the table of opcodes does not know: they show in memory if they change the value.
 bool has_changed(unsigned number, const Breakpoint& breakpoint) {
     std::uint64_t value = 0;
     const std::size_t bytes = read_watched(breakpoint, value);
@@ -88,7 +88,7 @@ unsigned breakpoints_hit() {
     return hit;
 }
 
-// PUSHF has stored the TF that was not the guest's.
+// PUSHF stored the VMM's TF, not the guest's.
 void correct_pushed_flags() {
     constexpr std::uint8_t pushf = 0x9c;
     constexpr std::uint8_t operand_size = 0x66;

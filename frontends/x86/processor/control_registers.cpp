@@ -46,7 +46,7 @@ void write_cr3(std::uint64_t value) {
         return;
     }
     vcpu.cr3 = value;
-    vcpu.descriptors_may_differ = true; // most likely another task's
+    vcpu.descriptors_may_differ = true; // it is most likely another task's
     load_shadow_root();
 }
 
