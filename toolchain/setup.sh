@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Shared by ./check and ./quickstart, which run it from the tree's root.
 
-# What a fresh Debian 12 needs to build the tools, and to test them beyond that.
+# The packages that a fresh Debian 12 needs to build the tools, and further ones to test them.
 # shellcheck disable=SC2034
 build_packages=(
     binutils ca-certificates cmake g++-12 gcc-12 git libbz2-dev libcli11-dev libelf-dev

@@ -24,7 +24,7 @@ static void measure(const struct operation *operation)
 	printf("operation %s %.1f\n", operation->name, (double)(end - begin) / operation->times);
 }
 
-/* What prepares and finishes an operation is done in every run, so that the difference is the operation alone. */
+/* Every run prepares and finishes the operation, so that the difference is the operation alone. */
 static void run_again(const char *name)
 {
 	int found = name == NULL || strcmp(name, "none") == 0;

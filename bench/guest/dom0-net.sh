@@ -1,4 +1,4 @@
-# For dom0-init: dom0 is the other end of the guest's traffic (net.sh), and tells it what the domains have used.
+# For dom0-init: dom0 is the peer of the guest's traffic (net.sh), and reports the domains' processor times to it.
 ip address add 10.82.86.1/24 dev guests
 /guest/traffic serve 10.82.86.1 >/dev/null &
 busybox nc -ll -p 5202 -e /guest/domain-times &

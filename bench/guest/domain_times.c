@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For dom0: how many nanoseconds each domain has run, dom0 first, in one line. */
+/* For dom0: prints the run time of each domain in nanoseconds, dom0 first, in one line. */
 #define __XEN_TOOLS__ 1
 #include <stdint.h>
 
@@ -20,7 +20,7 @@ int main(void) {
         *request = (struct xen_domctl){.cmd = XEN_DOMCTL_getdomaininfo,
                                        .interface_version = XEN_DOMCTL_INTERFACE_VERSION,
                                        .domain = next};
-        /* Of the first domain from this number on. */
+        /* Of the first domain with this number or a higher one. */
         if (xencall1(xen, __HYPERVISOR_domctl, (uintptr_t)request) != 0) {
             break;
         }

@@ -36,7 +36,7 @@ static void mark(void)
 	outb(code++, post_port);
 }
 
-/* Each gives how often it did it. */
+/* Each returns the number of its repetitions. */
 
 static unsigned nothing(void)
 {
@@ -81,7 +81,7 @@ static unsigned page_touches(void)
 	return times;
 }
 
-/* Of an interrupt line, so far. */
+/* The count of an interrupt line until now. */
 static unsigned interrupts(const char *line)
 {
 	FILE *file = fopen("/proc/interrupts", "r");
@@ -138,7 +138,7 @@ static unsigned serial_bytes(void)
 	return lines * length;
 }
 
-/* Of the UART, through an 8259A: its transmitter is empty. */
+/* An interrupt of the UART, through an 8259A: its transmitter is empty. */
 static unsigned serial_interrupts(void)
 {
 	enum { times = 64 };
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 	serial = open("/dev/ttyS0", O_WRONLY | O_NOCTTY);
 	require(serial >= 0, "/dev/ttyS0");
 	for (int i = 0; i < count; i++) {
-		operations[i].run(); /* what it needs is then in memory */
+		operations[i].run(); /* afterwards its pages are in memory */
 		mark();
 		times[i] = operations[i].run();
 		mark();

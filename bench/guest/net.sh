@@ -1,9 +1,9 @@
 #!/bin/sh
-# Traffic of a guest with whoever made its network, each transfer between two lines: net begin NAME, net end.
+# Traffic of a guest with its network's host, each transfer between two lines: net begin NAME, net end.
 # The kernel's command line says net_own, net_peer, net_mtu, net_bytes and net_datagrams, as many as a quick sender
 # sends while a slow one sends a tenth; net_transfers, which of them, with a comma behind each; and with net_meter
-# the peer's port that tells what processors did.
-# /modules has what a driver needs.
+# the peer's port that reports processor times.
+# /modules has the modules of the driver.
 for module in /modules/*; do
     [ ! -f "$module" ] || insmod "$module"
 done

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A walk through 256 KiB, each cache line once, in an order that cannot be foreseen. */
+/* A walk through 256 KiB, each cache line once, in an order that no prefetcher foresees. */
 enum { line_bytes = 64, lines = 4096, pages = lines * line_bytes / 4096 };
 
 static void link_lines(void)
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	const unsigned long samples = number("times_samples"), microseconds = number("times_microseconds");
 	print_kernel();
 	const uint64_t enough = compare_clocks() * microseconds / 1000;
-	/* The same kind of file system on a host and in a guest; and nobody else's file. */
+	/* The same kind of file system on a host and in a guest; and a file of its own. */
 	static char file[64];
 	snprintf(file, sizeof file, "/dev/shm/operations-file.%d", (int)getpid());
 	scratch_file = file;

@@ -36,7 +36,7 @@ static void bind_to(int socket, const struct sockaddr_in *place) {
     }
 }
 
-/* Datagrams come to the port of the connection, and go to where a first one came from. */
+/* Datagrams come to the connection's port, and go to the sender of the first one. */
 static int open_datagrams(const struct sockaddr_in *place) {
     const int opened = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     widen(opened);
@@ -78,7 +78,7 @@ static void answer(int connection, int datagrams, const struct sockaddr_in *plac
         write_all(connection, &result, sizeof result);
         break;
     case group_from_server:
-        read_all(connection, &first, sizeof first); /* the other has joined */
+        read_all(connection, &first, sizeof first); /* the peer has joined */
         group = open_group_sender(place->sin_addr, place->sin_port);
         send_datagrams(group, be64toh(request->amount), be32toh(request->datagram_bytes));
         break;

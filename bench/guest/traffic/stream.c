@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A mix of the place: any byte that is lost, doubled or changed shows. */
+/* A hash of the offset: any byte that is lost, doubled or changed shows. */
 uint64_t word_at(uint64_t place) {
     uint64_t word = place + 0x9e3779b97f4a7c15;
     word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;

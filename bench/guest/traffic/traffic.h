@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbered bytes and datagrams between two machines, each of which checks what it gets. */
+/* Numbered bytes and datagrams between two machines, each of which checks the data it receives. */
 #pragma once
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #define TRAFFIC_PORT 5201
-#define TRAFFIC_GROUP "239.82.86.1" /* for datagrams to all who joined it */
+#define TRAFFIC_GROUP "239.82.86.1" /* for datagrams to all members */
 #define WORDS_A_BLOCK 8192 /* 64 KiB */
 
-/* What begins a connection, in network byte order. */
+/* The start of a connection, in network byte order. */
 struct request {
     uint32_t what; /* enum */
     uint32_t datagram_bytes;
@@ -18,7 +18,7 @@ struct request {
 };
 enum { to_server, from_server, datagrams_to_server, datagrams_from_server, group_to_server, group_from_server, end_server };
 
-/* What a receiver has seen. */
+/* A receiver's result. */
 struct result {
     uint64_t got; /* bytes, or datagrams */
     uint64_t wrong;
@@ -29,7 +29,7 @@ struct result {
 void fail(const char *what) __attribute__((noreturn));
 uint64_t now(void);
 
-/* The stream is the same for everyone: the word at each place is known. */
+/* The stream is fixed: the word at each offset is known. */
 uint64_t word_at(uint64_t place);
 
 void read_all(int socket, void *to, size_t bytes);
@@ -38,13 +38,13 @@ void write_all(int socket, const void *from, size_t bytes);
 void send_stream(int socket, uint64_t bytes);
 void receive_stream(int socket, uint64_t bytes, struct result *result);
 
-/* For what comes at once. */
+/* A buffer for a burst. */
 void widen(int socket);
-/* Of this address's network. */
+/* The interface with this address's network. */
 int open_group_member(struct in_addr own, in_port_t port);
 int open_group_sender(struct in_addr own, in_port_t port);
 void send_datagrams(int socket, uint64_t number, size_t bytes);
-/* Until the last, or none comes for a second. */
+/* Until the last datagram, or until none comes for a second. */
 void receive_datagrams(int socket, uint64_t number, size_t bytes, struct result *result);
 
 int serve(const char *address);
