@@ -70,7 +70,7 @@ in_process(vmm_memory "${any}" "${deed}" kernel_destroys_image kernel_destroys_m
   kernel_destroys_shared_info kernel_jumps_to_image)
 in_process(vmm_memory 1 "${over_vmm} the addresses from 0x7f4000000000$"
   kernel_page_over_map)
-in_process(vmm_memory 1 "${stopped}the VMM was called from where no site is" kernel_calls_entry)
+in_process(vmm_memory 1 "${stopped}a call of the VMM from an address without a site" kernel_calls_entry)
 in_process(stack "${any}" "${deed}" stack_in_hypervisor_exception stack_in_hypervisor_site stack_in_vmm_exception
   stack_in_vmm_site stack_in_map_exception)
 in_process(returns "${any}" "${deed}" iret_into_vmm)
