@@ -52,7 +52,7 @@ private:
     void run();
     void write_all(std::string_view text);
 
-    Descriptor output_; // of our own number, which the destructor may give another meaning
+    Descriptor output_; // a duplicate: the destructor redirects its number
     Descriptor nothing_;
     Descriptor over_event_;
     Pipe pipe_;

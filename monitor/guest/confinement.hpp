@@ -15,8 +15,7 @@ void confine_processor_thread(int processor);
 void confine_waiting_thread(pid_t group);
 // Reads and writes open descriptors.
 void confine_privileged_processor_thread(int processor);
-// A relay of the console or of packets. It rings a guest that is a group of processes by a signal; 0: the
-// guest is none.
+// A relay of the console or of packets. It rings the guest's group of processes by a signal; 0: no processes.
 void confine_relay_thread(pid_t group = 0);
 
 } // namespace previrt

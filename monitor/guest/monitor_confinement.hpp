@@ -9,7 +9,7 @@ namespace previrt {
 
 // The needs of a process that only monitors one guest.
 struct MonitorNeeds {
-    pid_t guest = 0;             // the group of the guest's processes; 0: the guest is none
+    pid_t guest = 0;             // the group of the guest's processes; 0: it has none
     bool guest_is_nobody = true; // the guest's processes have the user nobody. For a guest without processes:
                                  // this process may become nobody
     pid_t network = 0;           // a process that this one may kill; 0: none
