@@ -105,6 +105,12 @@ void invalidate_all() {
 
 void queue_invalidate_all() {}
 
+// A kernel that was slid: no page table of its own can map it at such an address, nor needs to.
+std::optional<AddressRange> map_kernel_image(const KernelImage& image) {
+    map_kernel(image);
+    return AddressRange{.first = modules_address, .bytes = modules_end - modules_address};
+}
+
 // The VMM needs no entry: every process maps it outside the tables' range.
 std::uint64_t map_entry() {
     return 0;

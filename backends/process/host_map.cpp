@@ -513,11 +513,11 @@ void forget_everything() {
     follow_changes();
 }
 
-void map_kernel(std::uint64_t address, std::uint64_t physical, std::uint64_t bytes) {
-    const std::uint64_t entry =
-        ((first_guest_frame() + (physical >> page_shift)) << page_shift) | page_present | page_writable;
-    if (bytes > kernel_room || map_range(address, bytes, entry) != Mapped::done) {
-        stop_guest("the kernel's image finds no room at", address);
+void map_kernel(const backend::KernelImage& image) {
+    const std::uint64_t frame = first_guest_frame() + (image.physical >> page_shift);
+    const std::uint64_t entry = (frame << page_shift) | page_present | page_writable;
+    if (image.bytes > kernel_room || map_range(image.address, image.bytes, entry) != Mapped::done) {
+        stop_guest("the kernel's image finds no room at", image.address);
     }
 }
 

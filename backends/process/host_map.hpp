@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
@@ -48,6 +49,6 @@ void forget_everything();
 bool changes_are_followed();
 
 // For a kernel whose linked address the process cannot give it; permanent.
-void map_kernel(std::uint64_t address, std::uint64_t physical, std::uint64_t bytes);
+void map_kernel(const backend::KernelImage& image);
 
 } // namespace previrt::process

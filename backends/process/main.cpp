@@ -7,29 +7,13 @@
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "backends/process/user_mode/vectors.hpp"
-#include "frontends/x86/linux_boot/guest_image.hpp"
 #include "frontends/x86/linux_boot/guest_start.hpp"
-#include "frontends/x86/paging/page_walk.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 namespace previrt::process {
-
-namespace {
-
-// A kernel that was slid here: no page table of its own can map it at such an address, nor needs to.
-void place_kernel() {
-    const KernelPlace kernel = kernel_place();
-    const std::uint64_t address = kernel.physical + kernel_link_delta();
-    if (kernel_link_delta() != 0) {
-        map_kernel(address, kernel.physical, kernel.bytes);
-        reserve_for_kernel(modules_address, modules_end - modules_address);
-        fix_mapping({.address = address, .bytes = kernel.bytes, .physical = kernel.physical});
-    }
-}
-
-} // namespace
 
 extern "C" {
 [[noreturn]] void enter_guest();
@@ -53,7 +37,6 @@ void process_start() {
     start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
     load_guest(package());
     drop_package();
-    place_kernel();
     enter_guest();
 }
 }

@@ -159,6 +159,7 @@ unsigned map_slot() {
     return map_root_index;
 }
 
+static_assert(image_address == vmm_address);
 std::uint64_t vmm_entry(unsigned level, bool user) {
     if (user) {
         return 0; // Xen changes the root

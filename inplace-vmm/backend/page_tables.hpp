@@ -39,11 +39,14 @@ void invalidate_page(std::uint64_t address);
 void invalidate_all();
 void queue_invalidate_all(); // behind the queued entries
 
-// The entries that map the VMM: at level 4 in a kernel's root, and for slot 511 the last entry at levels 3
-// and 2 of the tables above the VMM. 0 where the back-end needs none.
+// Where tables map the VMM, if any do: in the last 2 MiB, which sign-extended 32-bit addresses reach. It is
+// in the last entry of a kernel's root, and of the tables below that at levels 3 and 2.
+constexpr std::uint64_t vmm_address = 0xffff'ffff'ffe0'0000;
+// That entry of a table of this level. 0: no table maps the VMM.
+std::uint64_t vmm_entry(unsigned level, bool user);
+// The entry of a kernel's root for the back-end's own map of memory, and its slot. 0: there is none.
 std::uint64_t map_entry();
 unsigned map_slot();
-std::uint64_t vmm_entry(unsigned level, bool user);
 bool slot_is_reserved(unsigned root_index); // the hypervisor's own
 // The guest's kernel reaches the VMM's memory from this address of the slot on: an access to a mapping of its
 // own there would not fault. 0: nowhere.

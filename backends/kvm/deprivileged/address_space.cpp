@@ -136,6 +136,7 @@ unsigned map_slot() {
     return map_root_index;
 }
 
+static_assert(image_address == vmm_address);
 std::uint64_t vmm_entry(unsigned level, bool user) {
     if (user) {
         return physical_of(user_tables + ((std::size_t{level} - 2) * kvm::table_entries)) | table_flags;

@@ -249,10 +249,6 @@ std::uint64_t kernel_link_delta() {
     return placement.link_delta;
 }
 
-KernelPlace kernel_place() {
-    return {.physical = placement.physical, .bytes = placement.bytes};
-}
-
 std::uint64_t guest_link_address(std::uint64_t address) {
     return placement.link_delta != 0 && address - placement.physical < placement.bytes
                ? address + placement.link_delta

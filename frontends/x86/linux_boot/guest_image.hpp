@@ -28,10 +28,5 @@ void rewrite_kernel();
 // Linux first runs at physical addresses. The link address of the code at `address`.
 std::uint64_t guest_link_address(std::uint64_t address);
 std::uint64_t kernel_link_delta(); // link address - physical address
-struct KernelPlace {
-    std::uint64_t physical;
-    std::uint64_t bytes;
-};
-KernelPlace kernel_place();
 
 } // namespace previrt

@@ -3,12 +3,17 @@
 
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/linux_boot/guest_image.hpp"
+#include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
+#include "inplace-vmm/backend/kernel_placement.hpp"
+#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/vcpu.hpp"
+
+#include <optional>
 
 namespace previrt {
 
@@ -41,19 +46,34 @@ void start_vcpu(const BootState& state) {
     }
 }
 
+// The guest's first tables map the kernel where it lies, and its own tables will map it where it was linked.
+void place_kernel() {
+    KernelPlacement& kernel = machine_state.kernel;
+    if (kernel.link_delta == 0) {
+        return;
+    }
+    const backend::KernelImage image{
+        .address = kernel.physical + kernel.link_delta, .bytes = kernel.bytes, .physical = kernel.physical};
+    if (const std::optional<backend::AddressRange> reserved = backend::map_kernel_image(image)) {
+        kernel.fixed = image;
+        kernel.reserved = *reserved;
+    }
+}
+
 } // namespace
 
 void load_guest(std::span<const std::uint8_t> package) {
     const BootState state = place_guest(package);
     rewrite_kernel();
     start_vcpu(state);
+    place_kernel();
     pc.local_apic.start();
 }
 
 bool alias_is_wanted(std::uint64_t address) {
     const std::uint64_t here = address + kernel_link_delta();
-    const bool in_vmm = here >= ~std::uint64_t{0} - large_page_bytes + 1;
-    if (kernel_link_delta() == 0 || !in_vmm) {
+    const bool is_in_vmm = here >= backend::vmm_address;
+    if (kernel_link_delta() == 0 || !is_in_vmm) {
         return false;
     }
     return shadow_add_alias(address & ~(large_page_bytes - 1));

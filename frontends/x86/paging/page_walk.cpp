@@ -43,17 +43,8 @@ bool has_reserved_bits(unsigned level, std::uint64_t entry) {
     return (entry & reserved_bits(level, entry)) != 0;
 }
 
-void fix_mapping(const FixedMapping& mapping) {
-    kernel.fixed = mapping;
-}
-
-void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes) {
-    kernel.reserved_first = address;
-    kernel.reserved_bytes = bytes;
-}
-
 bool is_reserved_for_kernel(std::uint64_t address) {
-    return address - kernel.reserved_first < kernel.reserved_bytes;
+    return address - kernel.reserved.first < kernel.reserved.bytes;
 }
 
 void set_kernel_root(std::uint64_t root) {
@@ -61,7 +52,7 @@ void set_kernel_root(std::uint64_t root) {
 }
 
 std::optional<std::uint64_t> unfound_kernel_address() {
-    return kernel.reserved_bytes != 0 && kernel.root == 0 ? std::optional(kernel.reserved_first)
+    return kernel.reserved.bytes != 0 && kernel.root == 0 ? std::optional(kernel.reserved.first)
                                                           : std::nullopt;
 }
 

@@ -37,11 +37,8 @@ inline bool is_fixed(const PageWalk& walk) {
 // A present entry with such bits faults on every access.
 bool has_reserved_bits(unsigned level, std::uint64_t entry);
 
-void fix_mapping(const FixedMapping& mapping);
-
-// Reserves addresses that only one root maps, the kernel's own: the tables and data beside its image, which
-// lie in user mode's part of the address space.
-void reserve_for_kernel(std::uint64_t address, std::uint64_t bytes);
+// Whether only one root maps this address, the kernel's own: modules beside its image, in user mode's part of
+// the address space (backend::map_kernel_image).
 bool is_reserved_for_kernel(std::uint64_t address);
 // Called when a root turns out to map such an address.
 void set_kernel_root(std::uint64_t root);

@@ -395,7 +395,7 @@ void prepare_return() {
             vcpu.descriptors_may_differ = false;
             follow_global_table();
         }
-    } else {
+    } else if (backend::kernel_faults() == backend::KernelFaults::by_guest_stack) {
         shadow_prepare_stack(vcpu.registers.general[rsp]);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "backends/common/contract/table_pool.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -139,6 +140,11 @@ void flush_entries() {}
 void invalidate_page(std::uint64_t /*address*/) {}
 void invalidate_all() {}
 void queue_invalidate_all() {}
+
+// The guest's tables place its kernel: it was linked where a process can have it.
+std::optional<AddressRange> map_kernel_image(const KernelImage& /*image*/) {
+    return std::nullopt;
+}
 
 // The VMM is in another process. The child has own_memory, and the guest must not have that slot.
 std::uint64_t map_entry() {

@@ -4,6 +4,7 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/extended_state.hpp"
+#include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -142,6 +143,9 @@ std::uint64_t read_debug_register(unsigned number) {
 }
 bool compares_debug_registers() {
     return true;
+}
+std::optional<AddressRange> map_kernel_image(const KernelImage& /*image*/) {
+    return std::nullopt;
 }
 void write_xcr0(std::uint64_t /*value*/) {} // it is the host's
 std::uint64_t read_xcr0() {

@@ -3,6 +3,7 @@
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/guest_tables.hpp"
 
+#include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
@@ -154,7 +155,7 @@ TEST(Shadow, AFreedRootLeadsNowhere) {
     vcpu.cr0 = cr0_pe | cr0_pg | cr0_wp;
     vcpu.cr4 = cr4_pae;
     vcpu.efer = efer_lme | efer_lma | efer_nxe;
-    reserve_for_kernel(reserved, large_page_bytes);
+    machine_state.kernel.reserved = {.first = reserved, .bytes = large_page_bytes};
     const auto entry = [](std::uint64_t frame, std::uint64_t index) -> std::uint64_t& {
         return guest_entry((frame * page_bytes) + (index * 8));
     };
@@ -174,8 +175,7 @@ TEST(Shadow, AFreedRootLeadsNowhere) {
     entry(6, table_index(reserved, 1)) = (7 * page_bytes) | preset;
     EXPECT_EQ(shadow_fault(reserved, {.write = true}).verdict, FaultVerdict::hidden);
     EXPECT_EQ(root_of(reserved), 2 * page_bytes);
-    reserve_for_kernel(0, 0);
-    set_kernel_root(0);
+    machine_state.kernel = {};
 }
 
 TEST(Shadow, PagesAreReplaced) {

@@ -99,8 +99,8 @@ void fill(TableNumber table) {
             }
         }
     }
-    if (what.holds_vmm && entries[entries_per_table - 1] == 0) {
-        entries[entries_per_table - 1] = backend::vmm_entry(what.level, what.view == View::user);
+    if (what.holds_vmm && entries[vmm_index] == 0) {
+        entries[vmm_index] = backend::vmm_entry(what.level, what.view == View::user);
     }
 }
 
@@ -137,7 +137,7 @@ TableNumber make(unsigned level, std::uint64_t guest_frame, std::uint64_t large_
 std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view,
                         Purpose purpose) {
     const unsigned level = tables[table].level;
-    const bool last = tables[table].holds_vmm && index == entries_per_table - 1;
+    const bool last = tables[table].holds_vmm && index == vmm_index;
     if (level == 1) {
         return leaf_entry(child_view, guest_entry, frame_of(guest_entry));
     }
@@ -146,9 +146,9 @@ std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_e
             // The guest's kernel reaches the VMM there, so no access would fault and reveal the mapping. The
             // table below has no shadow, so its mere presence must stop the guest. Linux leaves this hole
             // (Documentation/arch/x86/x86_64/mm.rst).
-            stop_guest("the guest maps memory over the VMM, which has the 2 MiB from", 0 - large_page_bytes);
+            stop_guest("the guest maps memory over the VMM, which has the 2 MiB from", backend::vmm_address);
         }
-        return backend::vmm_entry(level, child_view == View::user); // the VMM has the last 2 MiB
+        return backend::vmm_entry(level, child_view == View::user); // the VMM has these 2 MiB
     }
     const std::uint64_t absent = last ? backend::vmm_entry(level, child_view == View::user) : 0;
     if (last && (guest_entry & (page_present | page_accessed)) == page_present &&

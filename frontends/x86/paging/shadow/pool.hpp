@@ -15,6 +15,10 @@ using backend::TableNumber;
 
 constexpr TableNumber no_table = ~TableNumber{0};
 constexpr unsigned lower_half = entries_per_table / 2;
+// Of the entry that leads to the VMM, at every level.
+constexpr unsigned vmm_index = table_index(backend::vmm_address, 2);
+static_assert(vmm_index == table_index(backend::vmm_address, 3) &&
+              vmm_index == table_index(backend::vmm_address, root_level));
 
 // The mode that uses a table. Most of the lower half is open to user mode, so both views of a root share its
 // tables there. A supervisor page in a slot splits the slot.
@@ -42,7 +46,7 @@ struct Table {
     bool in_use;
     std::uint8_t level;
     View view;
-    bool holds_vmm; // it is above the last 2 MiB, and maps them
+    bool holds_vmm; // it is above the VMM, and maps it
     bool is_lower;  // it is in the lower half, and may be filled on demand
     std::uint64_t split[lower_half / 64];
 };

@@ -36,7 +36,7 @@ TableNumber make_root(std::uint64_t guest_frame) {
         what.view = table == root ? View::kernel : View::user;
         const std::uint64_t entry = backend::vmm_entry(root_level, what.view == View::user);
         what.holds_vmm = entry != 0;
-        backend::table_entries(table)[entries_per_table - 1] = entry;
+        backend::table_entries(table)[vmm_index] = entry;
     }
     tables[root].user_root = user;
     chain_table(root);

@@ -169,6 +169,9 @@ void shadow_invalidate(std::uint64_t address) {
 }
 
 bool shadow_add_alias(std::uint64_t address) {
+    if (backend::vmm_entry(2, false) == 0) {
+        return false;
+    }
     const unsigned slot = table_index(address, root_level);
     TableNumber table = child_of(current_root, slot);
     for (unsigned level = root_level - 1; level >= 2; --level) {
@@ -183,7 +186,7 @@ bool shadow_add_alias(std::uint64_t address) {
             }
             // The tables above the VMM map it in their last entry: a whole table only serves an address with
             // the same index.
-            if (level > 2 && table_index(address, 2) != entries_per_table - 1) {
+            if (level > 2 && table_index(address, 2) != vmm_index) {
                 return false;
             }
             backend::write_entry(table, index, backend::vmm_entry(level, false));
