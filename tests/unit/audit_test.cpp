@@ -95,10 +95,12 @@ TEST_F(Audit, ByteEncodedInstructionsAreFound) {
     EXPECT_EQ(report.unrecorded[3].kind, "xsaves");
 }
 
-TEST_F(Audit, DataInTextIsNoFalseAlarm) {
+TEST_F(Audit, UntypedDataInTextIsDoubtful) {
     const AuditReport report = audit_source(function(
         "f", "\tlea data(%rip), %rsi\n\tjmp 1f\ndata:\n" + std::string(sensitive_data) + "1:\tcli\n\tret\n"));
-    EXPECT_TRUE(report.complete());
+    EXPECT_TRUE(report.unrecorded.empty());
+    EXPECT_TRUE(report.undecodable.empty());
+    EXPECT_EQ(report.doubtful.size(), 1U);
     EXPECT_EQ(report.records, 1U);
 }
 
@@ -221,12 +223,21 @@ TEST_F(Audit, TrapsThatFillUpAreNoInstructions) {
     EXPECT_EQ(report.instructions, 4U);
 }
 
-TEST_F(Audit, WhatNothingReachesIsReported) {
-    const AuditReport report = audit_source(function("f", "\tret\n\t.byte 0xfa, 0x06, 0xfa, 0x06\n"));
-    EXPECT_TRUE(report.complete());
+TEST_F(Audit, BytesThatNothingReachesNeedAnException) {
+    const std::string source = function("f", "\tret\n\t.byte 0xfa, 0x06, 0xfa, 0x06\n");
+    const AuditReport report = audit_source(source);
+    EXPECT_FALSE(report.complete());
     ASSERT_EQ(report.doubtful.size(), 1U);
     EXPECT_EQ(report.doubtful[0].place.offset, 1U);
     EXPECT_EQ(report.doubtful[0].length, 4U);
+
+    ExceptionList wrong_kind("list", "f cli no data\n");
+    EXPECT_FALSE(audit(assemble(directory, Assembler::gas, source), wrong_kind).complete());
+    ExceptionList list("list", "f+0x1 data a table\n");
+    const AuditReport explained = audit(assemble(directory, Assembler::gas, source), list);
+    EXPECT_TRUE(explained.complete());
+    ASSERT_EQ(explained.explained_doubts.size(), 1U);
+    EXPECT_EQ(explained.explained_doubts[0].reason, "a table");
 }
 
 TEST_F(Audit, UndecodableCodeIsAFinding) {

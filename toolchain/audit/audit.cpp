@@ -97,7 +97,7 @@ public:
             add(report_.undecodable, finding_at(address, most_bytes_shown));
         }
         for (const CodeMap::Range& range : map.doubtful()) {
-            report_.doubtful.push_back({places_.at(range.address), range.length});
+            add_doubt({.place = places_.at(range.address), .length = range.length, .reason = {}});
         }
         return report_;
     }
@@ -141,6 +141,15 @@ private:
             finding.constant = find_layout_constant(instruction.form.operand)->name;
         }
         add(report_.unrecorded, std::move(finding));
+    }
+
+    void add_doubt(AuditReport::Doubt doubt) {
+        if (const ExceptionList::Entry* const exception = exceptions_.find(doubt.place, data_kind)) {
+            doubt.reason = exception->reason;
+            report_.explained_doubts.push_back(std::move(doubt));
+        } else {
+            report_.doubtful.push_back(std::move(doubt));
+        }
     }
 
     void add(std::vector<AuditReport::Finding>& findings, AuditReport::Finding finding) {

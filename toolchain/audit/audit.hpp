@@ -22,9 +22,11 @@ struct AuditReport {
         std::string constant;    // the unrecorded constant that the instruction holds
         std::string reason;      // of an exception
     };
+    // Bytes that nothing reaches and that count as data: as code they would hold a sensitive instruction.
     struct Doubt {
         Place place;
         std::uint64_t length;
+        std::string reason; // of an exception
     };
 
     std::string file;
@@ -36,8 +38,9 @@ struct AuditReport {
     std::vector<Finding> undecodable;
     std::vector<Finding> explained;
     std::vector<Doubt> doubtful;
+    std::vector<Doubt> explained_doubts;
 
-    [[nodiscard]] bool complete() const { return unrecorded.empty() && undecodable.empty(); }
+    [[nodiscard]] bool complete() const { return unrecorded.empty() && undecodable.empty() && doubtful.empty(); }
 };
 
 // Compares every sensitive instruction of the file with the file's records. Throws InputError if the records

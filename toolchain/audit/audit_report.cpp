@@ -37,6 +37,19 @@ nlohmann::json to_json(const std::vector<AuditReport::Finding>& findings) {
     return list;
 }
 
+nlohmann::json to_json(const std::vector<AuditReport::Doubt>& doubts) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const AuditReport::Doubt& doubt : doubts) {
+        nlohmann::json json = to_json(doubt.place);
+        json["length"] = doubt.length;
+        if (!doubt.reason.empty()) {
+            json["reason"] = doubt.reason;
+        }
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
 } // namespace
 
 void print_text(std::ostream& out, const AuditReport& report, const ExceptionList& exceptions) {
@@ -61,9 +74,15 @@ void print_text(std::ostream& out, const AuditReport& report, const ExceptionLis
             << finding.instruction << ": exception: " << finding.reason << '\n';
     }
     for (const AuditReport::Doubt& doubt : report.doubtful) {
-        out << report.file << ": " << doubt.place.text() << ": note: " << doubt.length
-            << " bytes that nothing reaches, taken for data, would hold a sensitive instruction if they were "
-               "code\n";
+        out << report.file << ": " << doubt.place.text() << ": " << doubt.length
+            << " bytes that no instruction leads to would hold a sensitive instruction if they were code; "
+               "say "
+               "in the exceptions why they are data (PLACE "
+            << data_kind << " REASON)\n";
+    }
+    for (const AuditReport::Doubt& doubt : report.explained_doubts) {
+        out << report.file << ": " << doubt.place.text() << ": " << doubt.length
+            << " bytes of data: exception: " << doubt.reason << '\n';
     }
     for (const ExceptionList::Entry& entry : exceptions.entries()) {
         if (entry.uses == 0) {
@@ -73,17 +92,12 @@ void print_text(std::ostream& out, const AuditReport& report, const ExceptionLis
     }
     out << report.file << ": " << (report.complete() ? "complete" : "INCOMPLETE") << ": "
         << report.instructions << " instructions, " << report.records << " recorded, "
-        << report.unrecorded.size() + report.undecodable.size() << " missing, " << report.explained.size()
-        << " explained; " << report.data_bytes << " bytes are data or padding\n";
+        << report.unrecorded.size() + report.undecodable.size() << " missing, " << report.doubtful.size()
+        << " doubtful, " << report.explained.size() + report.explained_doubts.size() << " explained; "
+        << report.data_bytes << " bytes are data or padding\n";
 }
 
 void print_json(std::ostream& out, const AuditReport& report) {
-    nlohmann::json doubtful = nlohmann::json::array();
-    for (const AuditReport::Doubt& doubt : report.doubtful) {
-        nlohmann::json json = to_json(doubt.place);
-        json["length"] = doubt.length;
-        doubtful.push_back(std::move(json));
-    }
     const nlohmann::json json{{"file", report.file},
                               {"complete", report.complete()},
                               {"instructions", report.instructions},
@@ -93,7 +107,8 @@ void print_json(std::ostream& out, const AuditReport& report) {
                               {"unrecorded", to_json(report.unrecorded)},
                               {"undecodable", to_json(report.undecodable)},
                               {"explained", to_json(report.explained)},
-                              {"doubtful", doubtful}};
+                              {"doubtful", to_json(report.doubtful)},
+                              {"explained_doubts", to_json(report.explained_doubts)}};
     out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 

@@ -46,7 +46,7 @@ ExceptionList::ExceptionList(const std::string& path, std::string_view text) {
         if (entry.reason.empty()) {
             throw InputError(where + "an exception is PLACE KIND REASON");
         }
-        if (!is_kind(entry.kind) && entry.kind != "*") {
+        if (!is_kind(entry.kind) && entry.kind != "*" && entry.kind != data_kind) {
             throw InputError(where + "no site kind is called '" + entry.kind + "'");
         }
         entries_.push_back(std::move(entry));

@@ -9,6 +9,9 @@
 
 namespace previrt {
 
+// The kind of an exception for bytes that are data, though they could be read as a sensitive instruction.
+constexpr const char* data_kind = "data";
+
 // Sensitive instructions that may stay unrecorded, with the reason. One a line:
 //
 //     PLACE  KIND  REASON ...
