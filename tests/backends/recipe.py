@@ -11,8 +11,9 @@ import sys
 source = pathlib.Path(sys.argv[1])
 recipe = (source / "docs/add-a-backend.md").read_text()
 folder = "tests/backends/ptrace/"
-# They make the tests, build them, and say where the example is.
-around = {"docs/add-a-backend.md", "docs/tour.md", "tests/backends/CMakeLists.txt", "tests/backends/recipe.py"}
+# They make the tests, build them, use the example or say where it is.
+around = {"docs/add-a-backend.md", "docs/tour.md", "tests/backends/CMakeLists.txt", "tests/backends/recipe.py",
+          "tests/backends/roots/roots.cpp"}
 
 
 def files(introduction):

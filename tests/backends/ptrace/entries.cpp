@@ -79,6 +79,8 @@ void take(const Stop& stop) {
 
 } // namespace
 
+void (*after_stop)() = [] {};
+
 void run_guest() {
     for (;;) {
         prepare_return();
@@ -88,6 +90,7 @@ void run_guest() {
         const Stop stop = run_child();
         clear_alarm();
         enter();
+        after_stop();
         take(stop);
     }
 }
