@@ -50,7 +50,7 @@ private:
     std::uint16_t segments_ = 1;
     std::uint8_t last_flags_ = 0;
     Headers headers_; // of the first segment
-    Headers end_;     // of the last segment
+    Headers end_;     // the joined bytes that a candidate's headers overwrite
 };
 
 } // namespace previrt::ethernet

@@ -28,7 +28,7 @@ struct Use {
     Host* host = nullptr;
     bool is_shared = false; // more than one address or process
 };
-Use* uses; // more than one address or process uses it
+Use* uses; // by table
 
 // The process that may map a page of the guest: its host process, or with --isolate the user process beside
 // it.

@@ -33,7 +33,7 @@ keeper_entry:
 	syscall
 	testl %eax, %eax
 	jz 2f
-	movl $127, %ebx			// no child is left
+	movl $127, %ebx			// there is no child
 	js 4f
 	pushq $0
 1:	movl $CALL_WAIT4, %eax
