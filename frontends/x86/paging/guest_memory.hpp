@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace previrt {
 
@@ -16,8 +17,15 @@ namespace previrt {
                               Privilege privilege = Privilege::supervisor);
 [[nodiscard]] bool write_guest(std::uint64_t address, const void* from, std::size_t bytes,
                                Privilege privilege = Privilege::supervisor);
+// A supervisor writes a page-table entry at this aligned address. Gives the entry's guest-physical address,
+// and sets the dirty bit of its page. nullopt: the exception is raised.
+[[nodiscard]] std::optional<std::uint64_t> find_table_entry(std::uint64_t address);
+
 // Supervisor translations are cached, as in a TLB. Every flush calls this.
 void forget_translations();
+// The guest has changed an entry of the table at this guest-physical address. No translation stays whose walk
+// went through that table.
+void forget_translations_through(std::uint64_t table);
 
 // Raises the exceptions of write_guest, and writes nothing.
 [[nodiscard]] bool may_write_guest(std::uint64_t address, std::size_t bytes, Privilege privilege);

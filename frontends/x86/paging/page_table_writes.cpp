@@ -2,9 +2,7 @@
 #include "frontends/x86/paging/page_table_writes.hpp"
 
 #include "frontends/x86/paging/guest_memory.hpp"
-#include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
-#include "frontends/x86/processor/exceptions.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -24,16 +22,13 @@ void execute_page_table_access(const Instruction& instruction) {
     if (!instruction.operand_is_memory || (instruction.effective & 7U) != 0) {
         stop_guest("a page-table entry that is not aligned, at", instruction.effective);
     }
-    PageWalk walk = walk_page(instruction.effective, {.write = true});
-    if (walk.faults) {
-        raise_page_fault(instruction.effective, walk.error_code);
+    const std::optional<std::uint64_t> physical = find_table_entry(instruction.effective);
+    if (!physical) {
         return;
     }
-    mark_accessed(walk, true);
-    auto* const place =
-        reinterpret_cast<std::uint64_t*>(physical_memory(walk.physical, sizeof(std::uint64_t)));
+    auto* const place = reinterpret_cast<std::uint64_t*>(physical_memory(*physical, sizeof(std::uint64_t)));
     if (place == nullptr) {
-        stop_guest("a page table lies outside RAM, at", walk.physical);
+        stop_guest("a page table lies outside RAM, at", *physical);
     }
     const std::uint64_t old = *place;
     std::uint64_t entry = old;
@@ -67,11 +62,11 @@ void execute_page_table_access(const Instruction& instruction) {
         return;
     }
     if ((old & page_present) != 0) {
-        forget_translations();
+        forget_translations_through(*physical);
     }
     *place = entry;
-    record_event(Event::table_write, walk.physical, entry);
-    shadow_entry_written(walk.physical, entry, instruction.annotation);
+    record_event(Event::table_write, *physical, entry);
+    shadow_entry_written(*physical, entry, instruction.annotation);
     // The kernel may use a new mapping at once as its stack, where no fault can be taken.
     if ((entry & page_present) != 0 && (entry & page_user) == 0) {
         backend::flush_entries();
