@@ -119,6 +119,10 @@ const KnownSite* find_site(std::uint64_t address) {
     if (known != nullptr && known->address == address) {
         return known;
     }
+    // Every page fault of user mode asks, and a program lies elsewhere.
+    if (site_count == 0 || address < sites[0].address || address > sites[site_count - 1].address) {
+        return nullptr;
+    }
     const KnownSite* const place = first_not_before(address);
     if (place == sites + site_count || place->address != address) {
         return nullptr;
