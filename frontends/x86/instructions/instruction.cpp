@@ -3,8 +3,7 @@
 
 #include "inplace-vmm/vcpu.hpp"
 
-#include <array>
-#include <bit>
+#include <cstring>
 
 namespace previrt {
 
@@ -108,8 +107,7 @@ constexpr std::size_t decoded_count = 256;
 [[gnu::section(".data.cache")]] constinit DecodedSite decoded_sites[decoded_count]{};
 
 bool is_same(const KnownSite& one, const KnownSite& other) {
-    using Words = std::array<std::uint64_t, sizeof(KnownSite) / sizeof(std::uint64_t)>;
-    return std::bit_cast<Words>(one) == std::bit_cast<Words>(other);
+    return std::memcmp(&one, &other, sizeof(KnownSite)) == 0;
 }
 
 } // namespace
