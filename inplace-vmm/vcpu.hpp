@@ -90,14 +90,15 @@ struct Vcpu {
     std::uint64_t cs;
     std::uint64_t ss;
 
+    // Quick system calls (mode_changes.h) write the first two of these together, and the second and third.
+    bool interrupt_flag; // valid while the VMM runs; while the guest runs, the back-end's cell holds it
     std::uint8_t cpl;
-    bool interrupt_flag;   // valid while the VMM runs; while the guest runs, the back-end's cell holds it
-    bool interrupt_shadow; // events wait for the end of the next instruction
-    bool events_held;      // the cell says disabled although the flag is set, until the next entry
-    bool stepping;         // one instruction, to the end of its interrupt shadow; the guest has not set TF
-    bool step_after_site;  // the guest's TF is set: #DB follows the emulated instruction
+    std::uint8_t gs_exchanged; // 0xff: the active GS base is the one that the back-end keeps for user mode
+    bool interrupt_shadow;     // events wait for the end of the next instruction
+    bool events_held;          // the cell says disabled although the flag is set, until the next entry
+    bool stepping;        // one instruction, to the end of its interrupt shadow; the guest has not set TF
+    bool step_after_site; // the guest's TF is set: #DB follows the emulated instruction
     bool descriptors_may_differ; // the guest may have written to its GDT
-    std::uint8_t gs_exchanged;   // 0xff: the active GS base is the one that the back-end keeps for user mode
     std::uint64_t system_flags;  // IOPL, NT, AC
     std::uint64_t instruction;   // the emulated one: its faults are reported at this address
 
@@ -133,6 +134,8 @@ struct Vcpu {
     std::uint32_t version; // of this layout
 };
 static_assert(std::is_trivially_copyable_v<Vcpu>);
+static_assert(offsetof(Vcpu, cpl) == offsetof(Vcpu, interrupt_flag) + 1);
+static_assert(offsetof(Vcpu, gs_exchanged) == offsetof(Vcpu, cpl) + 1);
 
 extern "C" Vcpu vcpu;
 

@@ -35,7 +35,6 @@ void offsets() {
     OFFSET(VCPU_INTERRUPT_FLAG, interrupt_flag);
     OFFSET(VCPU_LSTAR, lstar);
     OFFSET(VCPU_SYSTEM_FLAGS, system_flags);
-    OFFSET(VCPU_GS_EXCHANGED, gs_exchanged);
     OFFSET(VCPU_EVENTS_HELD, events_held);
     OFFSET(VCPU_KERNEL_SELECTORS, kernel_selector);
     OFFSET(VCPU_USER_GS_BASE, user_gs_base);

@@ -54,15 +54,13 @@ system_return_jump:
 	movl %eax, jump_number
 	movb INTERRUPTS_DISABLED, %al
 	movb $1, INTERRUPTS_DISABLED
-	movb %al, entry_mask
 	movq %rsp, VCPU(RSP)
 	movq $vmm_stack_top, %rsp
 	pushfq
-	cmpb $0, entry_mask
-	je 1f
+	testb %al, %al
+	jz 1f
 	check_system_return 1f
 	note_system_return
-	movq $vmm_stack_top, %rsp
 	pushq $SELECTOR_STACK
 	pushq VCPU(RSP)
 	pushq %r11
@@ -75,7 +73,6 @@ system_return_jump:
 	jmp return_to_user
 1:	popfq
 	movq VCPU(RSP), %rsp
-	movb entry_mask, %al
 site_jump_masked:
 	movb %al, entry_mask
 	movq jump_rax, %rax

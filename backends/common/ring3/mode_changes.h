@@ -12,37 +12,41 @@
 #define FLAG_RF_BIT 16
 #define FLAGS_BUT_ARITHMETIC_AND_IF ~0xed7
 
+// Two bytes of the Vcpu each.
+#define CPL_0_AND_GS_EXCHANGED 0xff00
+#define INTERRUPT_FLAG_AND_CPL_3 0x0301
+
+	.pushsection .rodata
+	.balign 8
+lower_half_end: .quad 1 << 47
+	.popsection
+
 	.macro note_system_call
-	movb $0, VCPU(CPL)
-	movb $0xff, VCPU(GS_EXCHANGED)
+	movw $CPL_0_AND_GS_EXCHANGED, VCPU(CPL)
 	movq $0, VCPU(SYSTEM_FLAGS)
 	movq $SELECTOR_GUEST_CODE, VCPU(CS)
 	movq $SELECTOR_GUEST_STACK, VCPU(SS)
 	incq counters + COUNTERS_SYSTEM_CALLS
 	.endm
 
-	// RCX and R11 are the guest's, its interrupts are disabled, RAX is free.
+	// RCX and R11 are the guest's, its interrupts are disabled.
 	.macro check_system_return otherwise
 	cmpb $0, quick_system_calls
 	je \otherwise
 	cmpb $0, PENDING
 	jne \otherwise
-	cmpb $0, VCPU(CPL)
-	jne \otherwise
-	cmpb $0xff, VCPU(GS_EXCHANGED)
+	cmpw $CPL_0_AND_GS_EXCHANGED, VCPU(CPL)
 	jne \otherwise
 	testq $FLAGS_BUT_ARITHMETIC_AND_IF, %r11
 	jnz \otherwise
 	btl $FLAG_IF_BIT, %r11d
 	jnc \otherwise
-	movq %rcx, %rax
-	shrq $47, %rax
-	jnz \otherwise
+	cmpq %rcx, lower_half_end
+	jbe \otherwise
 	.endm
 
 	.macro note_system_return
-	movb $3, VCPU(CPL)
-	movb $1, VCPU(INTERRUPT_FLAG)
+	movw $INTERRUPT_FLAG_AND_CPL_3, VCPU(INTERRUPT_FLAG)
 	movq $0, VCPU(SYSTEM_FLAGS)
 	movq $SELECTOR_CODE, VCPU(CS)
 	movq $SELECTOR_STACK, VCPU(SS)
