@@ -351,6 +351,18 @@ bool hold_for_shadow() {
     return true;
 }
 
+// An interrupt is due where the guest is about to execute hlt. The instruction before was sti, perhaps, and
+// has its shadow: an interrupt before hlt would not wake the guest. Behind it is never too late.
+bool finish_halt() {
+    const std::uint64_t next = vcpu.registers.rip;
+    const KnownSite* const site = vcpu.cpl == 0 ? find_site(guest_link_address(next)) : nullptr;
+    if (site == nullptr || site->kind() != SiteKind::hlt || !is_there(*site, next, Privilege::supervisor)) {
+        return false;
+    }
+    execute_known(*site, next);
+    return true;
+}
+
 } // namespace
 
 void prepare_return() {
@@ -371,6 +383,9 @@ void prepare_return() {
             if (hold_for_shadow()) {
                 break;
             }
+            continue;
+        }
+        if (finish_halt()) {
             continue;
         }
         const bool is_return = vcpu.cpl == 3 && delivery_point != &counters.delivered_at_once;
