@@ -2,6 +2,7 @@
 // The functions that entry.S calls.
 #include "backends/process/entries.hpp"
 
+#include "backends/common/ring3/flag_byte_entries.hpp"
 #include "backends/common/ring3/quick_system_calls.hpp"
 #include "backends/common/ring3/segment_bases.hpp"
 #include "backends/common/ring3/site_entries.hpp"
@@ -40,17 +41,6 @@ Vcpu vcpu;
 namespace previrt::process {
 
 extern "C" {
-struct InterruptFrame {
-    std::uint64_t rip;
-    std::uint64_t cs;
-    std::uint64_t rflags;
-    std::uint64_t rsp;
-    std::uint64_t ss;
-};
-extern InterruptFrame exit_frame;
-extern std::uint8_t exit_needs_iret;
-extern std::uint8_t exit_disabled;
-extern std::uint8_t interrupts_disabled;
 extern std::uint8_t quick_system_calls;
 extern std::uint32_t pending;
 extern std::uint8_t image_start[];
@@ -95,20 +85,6 @@ constinit Awaited awaited{};
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 
-// User mode changes neither IF nor the effect of swapgs. But if it executes rewritten text of the kernel, the
-// cells of both may have changed.
-void enter() {
-    leave_state_instruction();
-    if (vcpu.cpl == 3) {
-        vcpu.gs_exchanged = 0xff;
-        enter_kernel_bases();
-        vcpu.registers.rip = address_seen(vcpu.registers.rip);
-    } else {
-        vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
-    }
-    vcpu.events_held = false;
-}
-
 void enter_from_frame() {
     enter();
     if (vcpu.cpl == 3) {
@@ -127,20 +103,6 @@ void enter_from_user_process() {
     vcpu.registers.rip = address_seen(vcpu.registers.rip);
     vcpu.events_held = false;
     take_user_flags();
-}
-
-void enter_from_site() {
-    enter();
-    if (vcpu.cpl == 3) {
-        take_user_flags();
-    }
-}
-
-// For a single step, or an address at which a jump would fault. popf does not load RF, which only matters to
-// breakpoints: with one, the guest single-steps.
-bool needs_iret() {
-    return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
-           (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
 }
 
 // With --isolate, user mode has other tables and another process.
@@ -165,32 +127,6 @@ void prepare_to_leave() {
     prepare_return();
     step_through_user_call(is_user_call);
     fill_awaited();
-}
-
-void leave() {
-    prepare_to_leave();
-    while (is_isolated_user()) {
-        run_user_mode();
-        prepare_to_leave();
-    }
-    enter_state_instruction();
-    quick_system_calls = !isolates() && system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
-    if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
-        stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
-    }
-    exit_disabled = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
-    exit_frame.cs = selector_user_code;
-    exit_frame.ss = selector_user_data;
-    if (vcpu.cpl == 0) {
-        exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
-    } else {
-        exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
-        exit_frame.cs = vcpu.cs;
-        exit_frame.ss = vcpu.ss;
-        vcpu.registers.rip = address_executed(vcpu.registers.rip);
-        leave_kernel_bases();
-    }
-    exit_needs_iret = needs_iret() ? 1 : 0;
 }
 
 // Linux first runs at physical addresses; there it calls the VMM at an alias that nothing maps. True: the
@@ -353,37 +289,12 @@ void vmm_faulted(std::uint64_t signal, const Frame* frame) {
     stop_guest("an exception in the VMM, at", frame->rip);
 }
 
-void site_call_entered() {
-    enter_from_site();
-    site_called(vcpu.registers.rip);
-    leave();
-}
-
-void site_jump_entered() {
-    forget_state_instruction();
-    enter_from_site();
-    site_jumped(jumping_site());
-    leave();
-}
-
 void system_call_entered() {
     enter();
     vcpu.cs = selector_user_code;
     vcpu.ss = selector_user_data;
     take_user_flags();
     system_call_taken(false);
-    leave();
-}
-
-void return_interrupted() {
-    enter();
-    event_taken();
-    leave();
-}
-
-void return_refused() {
-    enter();
-    raise_exception(general_protection, 0);
     leave();
 }
 }
@@ -485,3 +396,25 @@ void start_signals() {
 }
 
 } // namespace previrt::process
+
+namespace previrt {
+
+using namespace process;
+
+void leave() {
+    prepare_to_leave();
+    while (is_isolated_user()) {
+        run_user_mode();
+        prepare_to_leave();
+    }
+    enter_state_instruction();
+    quick_system_calls = !isolates() && system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
+    fill_exit_frame();
+    if (vcpu.cpl == 3) {
+        vcpu.registers.rip = address_executed(vcpu.registers.rip);
+        leave_kernel_bases();
+    }
+    exit_needs_iret = needs_iret() ? 1 : 0;
+}
+
+} // namespace previrt

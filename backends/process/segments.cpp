@@ -49,7 +49,7 @@ std::uint16_t selector_to_load(std::uint16_t selector) {
     if ((selector & in_local) != 0) {
         return process::has_local_segment(selector) ? selector : 0;
     }
-    return (selector | privilege) == process::selector_user_data ? selector : 0;
+    return (selector | privilege) == selector_user_data ? selector : 0;
 }
 
 } // namespace previrt

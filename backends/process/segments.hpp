@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/common/ring3/selectors.hpp"
+
 #include <cstdint>
 
 namespace previrt::process {
 
-// The host's selectors for 64-bit code and for data.
-constexpr std::uint16_t selector_user_data = 0x2b;
-constexpr std::uint16_t selector_user_code = 0x33;
 constexpr std::uint16_t selector_user_code_32 = 0x23;
 
 // Segment state of a host process, which the next one needs.

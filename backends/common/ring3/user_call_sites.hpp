@@ -20,6 +20,14 @@ std::span<const std::uint8_t> comparison_at(std::span<const std::uint8_t> page, 
 // Writes a jump to the slot's target over both. Slots are in the first 2 GiB.
 void write_user_call_jump(std::uint8_t* to, const std::uint64_t* slot);
 
+// Provided by each back-end.
+// The guest's RIP while the processor is in a stub.
+std::uint64_t address_seen(std::uint64_t address);
+// The processor's RIP for this RIP of the guest.
+std::uint64_t address_executed(std::uint64_t address);
+// Whether the `syscall` there has become a jump.
+bool is_user_call(std::uint64_t address);
+
 // The guest single-steps at a stub. The processor would never leave it, because the guest's next instruction
 // stays the same. This executes the instruction.
 void step_through_user_call(bool (*is_user_call)(std::uint64_t address));

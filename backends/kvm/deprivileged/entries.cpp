@@ -2,6 +2,7 @@
 // The functions that entry.S calls, and the tables by which the processor finds entry.S.
 #include "frontends/x86/processor/entries.hpp"
 
+#include "backends/common/ring3/flag_byte_entries.hpp"
 #include "backends/common/ring3/quick_system_calls.hpp"
 #include "backends/common/ring3/segment_bases.hpp"
 #include "backends/common/ring3/site_entries.hpp"
@@ -35,20 +36,9 @@ extern std::uint64_t trap_error_code;
 extern std::uint64_t trap_cs;
 extern std::uint64_t trap_ss;
 extern std::uint64_t fault_address;
-struct InterruptFrame {
-    std::uint64_t rip;
-    std::uint64_t cs;
-    std::uint64_t rflags;
-    std::uint64_t rsp;
-    std::uint64_t ss;
-};
-extern InterruptFrame exit_frame;
 extern std::uint8_t exit_changes_root;
-extern std::uint8_t exit_needs_iret;
 extern std::uint32_t trap_vector;
-extern std::uint8_t exit_disabled;
 extern std::uint8_t trap_in_user_root;
-extern std::uint8_t interrupts_disabled;
 extern std::uint32_t pending;
 extern std::uint8_t quick_system_calls;
 
@@ -112,20 +102,6 @@ static_assert(sizeof(Task) == 104);
 
 namespace {
 
-// User mode changes neither IF nor the effect of swapgs. But if it executes rewritten text of the kernel, the
-// cells of both may have changed.
-void enter() {
-    leave_state_instruction();
-    if (vcpu.cpl == 3) {
-        vcpu.gs_exchanged = 0xff;
-        enter_kernel_bases();
-        vcpu.registers.rip = address_seen(vcpu.registers.rip);
-    } else {
-        vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
-    }
-    vcpu.events_held = false;
-}
-
 // With --isolate `syscall` leads to a page of the VMM's that user mode executes. An event before the page's
 // one instruction came before the system call.
 void leave_user_gate() {
@@ -160,23 +136,9 @@ void enter_from_frame() {
     }
 }
 
-void enter_from_site() {
-    enter();
-    if (vcpu.cpl == 3) {
-        take_user_flags();
-    }
-}
-
 bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uint8_t* end) {
     return address >= reinterpret_cast<std::uint64_t>(start) &&
            address < reinterpret_cast<std::uint64_t>(end);
-}
-
-// For other selectors, a single step, or an address at which a jump would fault. popf does not load RF, which
-// only matters to breakpoints: with one, the guest single-steps.
-bool needs_iret() {
-    return exit_frame.cs != selector_user_code || exit_frame.ss != selector_user_data ||
-           (exit_frame.rflags & flag_trap) != 0 || !is_canonical(vcpu.registers.rip);
 }
 
 bool runs_long_user_code() {
@@ -185,34 +147,6 @@ bool runs_long_user_code() {
 
 bool is_long_user_call(std::uint64_t address) {
     return runs_long_user_code() && is_user_call(address);
-}
-
-void leave() {
-    prepare_return();
-    step_through_user_call(is_long_user_call);
-    enter_state_instruction();
-    quick_system_calls =
-        system_calls_may_be_quick() && !backend::separates_user_mode() && entries_are_flushed() ? 1 : 0;
-    if (vcpu.cpl == 0 && !is_canonical(vcpu.registers.rip)) {
-        stop_guest("the guest's kernel jumps to a non-canonical address:", vcpu.registers.rip);
-    }
-    exit_disabled = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
-    exit_changes_root = vcpu.cpl == 3 && backend::separates_user_mode() ? 1 : 0;
-    if (vcpu.cpl == 0) {
-        exit_frame.rflags = (vcpu.registers.rflags & native_flags) | flag_reserved_one | flag_interrupt;
-        exit_frame.cs = selector_user_code;
-        exit_frame.ss = selector_user_data;
-        exit_needs_iret = needs_iret() ? 1 : 0;
-        return;
-    }
-    exit_frame.rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt;
-    exit_frame.cs = is_long_code(static_cast<std::uint16_t>(vcpu.cs)) ? selector_user_code : vcpu.cs;
-    exit_frame.ss = vcpu.ss;
-    if (runs_long_user_code()) {
-        vcpu.registers.rip = address_executed(vcpu.registers.rip);
-    }
-    exit_needs_iret = needs_iret() ? 1 : 0;
-    leave_kernel_bases();
 }
 
 bool is_our_own(std::uint64_t address) {
@@ -270,19 +204,6 @@ bool take_system_call_32(std::uint8_t vector) {
 
 extern "C" {
 
-void site_call_entered() {
-    enter_from_site();
-    site_called(vcpu.registers.rip);
-    leave();
-}
-
-void site_jump_entered() {
-    forget_state_instruction();
-    enter_from_site();
-    site_jumped(jumping_site());
-    leave();
-}
-
 void exception_entered() {
     auto vector = static_cast<std::uint8_t>(trap_vector);
     leave_state_instruction();
@@ -318,18 +239,6 @@ void event_entered() {
     enter_from_frame();
     leave_site_code();
     event_taken();
-    leave();
-}
-
-void return_interrupted() {
-    enter();
-    event_taken();
-    leave();
-}
-
-void return_refused() {
-    enter();
-    raise_exception(general_protection, 0);
     leave();
 }
 
@@ -389,3 +298,27 @@ void start_entries() {
 }
 
 } // namespace previrt::kvm
+
+namespace previrt {
+
+using namespace kvm;
+
+void leave() {
+    prepare_return();
+    step_through_user_call(is_long_user_call);
+    enter_state_instruction();
+    quick_system_calls =
+        system_calls_may_be_quick() && !backend::separates_user_mode() && entries_are_flushed() ? 1 : 0;
+    fill_exit_frame();
+    exit_changes_root = vcpu.cpl == 3 && backend::separates_user_mode() ? 1 : 0;
+    if (runs_long_user_code()) {
+        exit_frame.cs = selector_user_code;
+        vcpu.registers.rip = address_executed(vcpu.registers.rip);
+    }
+    exit_needs_iret = needs_iret() ? 1 : 0;
+    if (vcpu.cpl == 3) {
+        leave_kernel_bases();
+    }
+}
+
+} // namespace previrt

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/common/ring3/selectors.hpp"
+
 #include <cstdint>
 
 namespace previrt::kvm {
-
-// KVM's interpreter runs 64-bit code of level 3 with these two, whatever the tables hold.
-constexpr std::uint16_t selector_user_data = 0x2b;
-constexpr std::uint16_t selector_user_code = 0x33;
 
 constexpr unsigned global_entries = 512; // the guest's; the VMM's own follow
 constexpr unsigned own_entries = 1;

@@ -269,6 +269,12 @@ void note_user_call(std::uint64_t next) {
     }
 }
 
+} // namespace previrt::kvm
+
+namespace previrt {
+
+using namespace kvm;
+
 std::uint64_t address_seen(std::uint64_t address) {
     const std::uint64_t offset = address - address_of(user_call_stubs);
     if (offset >= sizeof(user_call_stubs)) {
@@ -297,4 +303,4 @@ bool is_user_call(std::uint64_t address) {
     return std::ranges::count(std::span(user_call_returns, site_count), address + system_call_bytes) != 0;
 }
 
-} // namespace previrt::kvm
+} // namespace previrt

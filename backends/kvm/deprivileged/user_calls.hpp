@@ -23,11 +23,4 @@ void start_user_calls();
 void note_user_call(std::uint64_t next);
 void follow_user_call_root(backend::TableNumber table);
 
-// The guest's RIP while the processor is in a stub.
-std::uint64_t address_seen(std::uint64_t address);
-// The processor's RIP for this RIP of the guest.
-std::uint64_t address_executed(std::uint64_t address);
-// Whether the `syscall` there has become a jump.
-bool is_user_call(std::uint64_t address);
-
 } // namespace previrt::kvm

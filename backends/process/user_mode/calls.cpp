@@ -307,6 +307,25 @@ void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
     }
 }
 
+bool resolve_user_call(std::uint64_t address) {
+    const std::uint64_t stub = address - stubs_address;
+    for (unsigned i = 0; i < site_count; ++i) {
+        const std::uint64_t place = place_of(sites[i]);
+        const bool is_wanted = stub / stub_bytes == i || address == place + system_call_bytes;
+        if (is_wanted && place != nowhere) {
+            make_stub(i);
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace previrt::process
+
+namespace previrt {
+
+using namespace process;
+
 std::uint64_t address_seen(std::uint64_t address) {
     const std::uint64_t offset = address - stubs_address;
     if (offset >= sizeof(own().stubs)) {
@@ -332,22 +351,9 @@ std::uint64_t address_executed(std::uint64_t address) {
     return address;
 }
 
-bool resolve_user_call(std::uint64_t address) {
-    const std::uint64_t stub = address - stubs_address;
-    for (unsigned i = 0; i < site_count; ++i) {
-        const std::uint64_t place = place_of(sites[i]);
-        const bool is_wanted = stub / stub_bytes == i || address == place + system_call_bytes;
-        if (is_wanted && place != nowhere) {
-            make_stub(i);
-            return true;
-        }
-    }
-    return false;
-}
-
 bool is_user_call(std::uint64_t address) {
     return std::ranges::any_of(std::span(sites, site_count),
                                [&](const Site& site) { return place_of(site) == address; });
 }
 
-} // namespace previrt::process
+} // namespace previrt

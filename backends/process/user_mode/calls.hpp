@@ -47,13 +47,6 @@ bool let_kernel_write(std::uint64_t address);
 // Calls `action` for frames that the kernel may not write, because a copy is executed in their place.
 void for_each_executed_frame(void (*action)(std::uint64_t frame));
 
-// The guest's RIP while the processor is in a stub.
-std::uint64_t address_seen(std::uint64_t address);
-// The processor's RIP for this RIP of the guest.
-std::uint64_t address_executed(std::uint64_t address);
-// Whether the `syscall` there has become a jump.
-bool is_user_call(std::uint64_t address);
-
 // True: the fault came because a stub was not made yet, or by a jump behind a site, and is resolved.
 bool resolve_user_call(std::uint64_t address);
 

@@ -2,6 +2,7 @@
 #include "backends/process/user_mode/user_mode.hpp"
 
 #include "backends/common/ring3/segment_bases.hpp"
+#include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/entries.hpp"
 #include "backends/process/local_table.hpp"
