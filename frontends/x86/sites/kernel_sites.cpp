@@ -50,7 +50,7 @@ void check_kernel_records(const SiteTable& table, std::span<const Text> text) {
 } // namespace
 
 void list_kernel_sites(const KernelElf& elf) {
-    [[gnu::section(".bss.cache")]] static constinit Text text[64];
+    [[gnu::section(".bss.cache")]] static constinit Text text[64] = {};
     const std::size_t text_count = elf.code_sections(text);
     const KernelSection section = elf.section("previrt_sites");
     const SiteTable table(section);
