@@ -5,6 +5,7 @@
 #include "backends/process/host_map.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
+#include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 

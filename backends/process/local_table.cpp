@@ -6,6 +6,7 @@
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
+#include "inplace-vmm/backend/processor_state.hpp"
 
 #include <algorithm>
 

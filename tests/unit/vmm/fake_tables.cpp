@@ -4,6 +4,7 @@
 #include "tests/unit/vmm/fake_backend.hpp"
 
 #include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <algorithm>
