@@ -46,7 +46,7 @@ static void check_repeated(const char* what, uintptr_t write_at, uintptr_t run_a
 
 /* A function whose own immediate is the number of its calls. */
 extern uint8_t counting_function[];
-asm(".pushsection .data\n"
+asm(".pushsection .writable_code, \"awx\"\n"
     "counting_function:\n"
     "	mov $0, %eax\n"
     "	lea 1(%rax), %ecx\n"
