@@ -79,7 +79,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .most_processors = most_processors_of_qemu,
                                      .prepare = prepare_nothing<run_bare>,
                                      .probe = probe_bare}};
-constexpr std::array automatic = {&places[0], &places[1], &places[5]};
+constexpr std::array automatic = {places.data(), places.data() + 1, &places[5]};
 static_assert(std::string_view(automatic[2]->name) == "bare");
 
 void check_for_bare(const RunOptions& options) {

@@ -8,7 +8,7 @@
 #include "host/input_error.hpp"
 #include "host/tree.hpp"
 #include "monitor/nested/command.hpp"
-#include "monitor/nested/loaded_libraries.hpp"
+#include "monitor/nested/shared_libraries.hpp"
 #include "monitor/qemu/bridged_network.hpp"
 #include "monitor/qemu/debian_kernel.hpp"
 
@@ -79,8 +79,9 @@ void add_userland(Initramfs& initramfs, const NestedHost& host, bool network) {
 
 // With all VMMs that it may need.
 void add_previrt(Initramfs& initramfs) {
-    initramfs.add_file_of_host(this_program());
-    for (const std::string& library : loaded_libraries()) {
+    const std::string previrt = program_beside_this("previrt");
+    initramfs.add_file_of_host(previrt);
+    for (const std::string& library : shared_libraries_of(previrt)) {
         initramfs.add_file_of_host(library);
     }
     for (const fs::directory_entry& file : fs::directory_iterator(PREVIRT_VMM_DIRECTORY)) {
@@ -126,7 +127,8 @@ std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const Ru
             initramfs.add_file_of_host(*file);
         }
     }
-    const std::string command = nested_command(this_program(), loaded_libraries(), nested);
+    const std::string previrt = program_beside_this("previrt");
+    const std::string command = nested_command(previrt, shared_libraries_of(previrt), nested);
     initramfs.add_file(here("command"), std::vector<std::uint8_t>(command.begin(), command.end()), false);
     if (person) {
         initramfs.add_file(here("person"), {}, false);
