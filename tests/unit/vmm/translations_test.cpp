@@ -60,9 +60,9 @@ protected:
         execute_page_table_access(instruction);
     }
 
-    static void map_annotated(unsigned slot, std::uint64_t entry) {
-        write_entry(kernel_address(slot_of_table, slot), entry);
-        ASSERT_EQ(guest_entry(place(last_table, slot)), entry);
+    static void map_annotated(unsigned index, std::uint64_t entry) {
+        write_entry(kernel_address(slot_of_table, index), entry);
+        ASSERT_EQ(guest_entry(place(last_table, index)), entry);
     }
 };
 
