@@ -40,7 +40,9 @@ struct AuditReport {
     std::vector<Doubt> doubtful;
     std::vector<Doubt> explained_doubts;
 
-    [[nodiscard]] bool complete() const { return unrecorded.empty() && undecodable.empty() && doubtful.empty(); }
+    [[nodiscard]] bool complete() const {
+        return unrecorded.empty() && undecodable.empty() && doubtful.empty();
+    }
 };
 
 // Compares every sensitive instruction of the file with the file's records. Throws InputError if the records
