@@ -163,6 +163,14 @@ void become(const char* name, char** argv) {
                      " (cmake --build --preset release makes it)");
 }
 
+std::string help_all_text() {
+    std::string names;
+    for (const OtherProgram& other : other_programs) {
+        names += (names.empty() ? "" : ", ") + std::string(other.command);
+    }
+    return "Help for every command but " + names + ", which have their own: previrt COMMAND --help";
+}
+
 // Each parses its own options: `previrt COMMAND --help` is its help.
 void add_other_programs(CLI::App& app, Action& action, char** argv) {
     for (const OtherProgram& other : other_programs) {
@@ -185,7 +193,7 @@ void add_other_programs(CLI::App& app, Action& action, char** argv) {
 int main(int argc, char** argv) {
     CLI::App app("Pre-virtualized kernels: one binary for bare metal and for every hypervisor.", "previrt");
     app.require_subcommand(1);
-    app.set_help_all_flag("--help-all", "Help for every command");
+    app.set_help_all_flag("--help-all", previrt::help_all_text());
     app.set_version_flag("--version", PREVIRT_VERSION);
     previrt::Action action;
     previrt::add_other_programs(app, action, argv);

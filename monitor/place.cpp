@@ -15,7 +15,6 @@
 #include "toolchain/image/pvh_note.hpp"
 
 #include <array>
-#include <string_view>
 
 namespace previrt {
 
@@ -33,6 +32,7 @@ constexpr unsigned most_processors_of_qemu = 64;
 
 constexpr std::array places = {Place{.name = "process",
                                      .description = "a process of this machine",
+                                     .is_automatic = true,
                                      .has_vmm = true,
                                      .has_layers = true,
                                      .network = PlaceNetwork::card_of_vmm,
@@ -41,6 +41,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .probe = probe_process},
                                Place{.name = "kvm",
                                      .description = "the host's KVM",
+                                     .is_automatic = true,
                                      .has_vmm = true,
                                      .has_layers = true,
                                      .network = PlaceNetwork::card_of_vmm,
@@ -49,6 +50,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .probe = probe_kvm},
                                Place{.name = "kvm-nested",
                                      .description = "the KVM of a PC under QEMU, TCG, with emulated SVM",
+                                     .is_automatic = false,
                                      .has_vmm = true,
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_vmm_bridged,
@@ -57,6 +59,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .probe = probe_nested_kvm},
                                Place{.name = "xen",
                                      .description = "Xen on a PC under QEMU, TCG; the first domain",
+                                     .is_automatic = false,
                                      .has_vmm = true,
                                      .has_layers = false,
                                      .network = PlaceNetwork::none,
@@ -65,6 +68,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .probe = probe_xen},
                                Place{.name = "xen-domu",
                                      .description = "Xen on a PC under QEMU, TCG; a domain of its own",
+                                     .is_automatic = false,
                                      .has_vmm = true,
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_vmm_bridged,
@@ -73,14 +77,13 @@ constexpr std::array places = {Place{.name = "process",
                                      .probe = probe_xen_domu},
                                Place{.name = "bare",
                                      .description = "a PC under QEMU, TCG",
+                                     .is_automatic = true,
                                      .has_vmm = false,
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_qemu,
                                      .most_processors = most_processors_of_qemu,
                                      .prepare = prepare_nothing<run_bare>,
                                      .probe = probe_bare}};
-constexpr std::array automatic = {places.data(), places.data() + 1, &places[5]};
-static_assert(std::string_view(automatic[2]->name) == "bare");
 
 void check_for_bare(const RunOptions& options) {
     const KernelFile kernel = load_kernel_file(options.kernel);
@@ -97,10 +100,10 @@ void check_for_bare(const RunOptions& options) {
     }
 }
 
-std::string names_with_network() {
+std::string names_of_places(bool (*is_meant)(const Place& place)) {
     std::string names;
     for (const Place& place : places) {
-        if (place.has_vmm && place.network != PlaceNetwork::none) {
+        if (is_meant(place)) {
             names += (names.empty() ? "" : ", ") + std::string(place.name);
         }
     }
@@ -138,7 +141,9 @@ void check_network(const RunOptions& options, const Place& place) {
     switch (place.network) {
     case PlaceNetwork::none:
         throw InputError("--net: --on " + std::string(place.name) +
-                         " has no network so far; these have: " + names_with_network());
+                         " has no network so far; these have: " + names_of_places([](const Place& other) {
+                             return other.has_vmm && other.network != PlaceNetwork::none;
+                         }));
     case PlaceNetwork::card_of_vmm:
     case PlaceNetwork::card_of_vmm_bridged:
         check_card_of_vmm(options, place);
@@ -152,10 +157,6 @@ void check_network(const RunOptions& options, const Place& place) {
 
 std::span<const Place> all_places() {
     return places;
-}
-
-std::span<const Place* const> automatic_places() {
-    return automatic;
 }
 
 const Place& place_of(const std::string& name) {
@@ -182,7 +183,8 @@ void check_place(const RunOptions& options, const Place& place) {
     if (options.require_isolation && !place.has_layers) {
         throw InputError(
             "--require-isolation: --on " + std::string(place.name) +
-            " emulates the guest by QEMU, which promises no security there: take process or kvm");
+            " emulates the guest by QEMU, which promises no security there; take one of these: " +
+            names_of_places([](const Place& other) { return other.has_layers; }));
     }
     check_network(options, place);
     if (options.cpus > place.most_processors) {

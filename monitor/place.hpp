@@ -31,6 +31,7 @@ enum class PlaceNetwork : std::uint8_t {
 struct Place {
     const char* name; // of --on
     const char* description;
+    bool is_automatic; // `auto` tries it, in the order of all_places()
     bool has_vmm;
     bool has_layers; // between guest and host: --require-isolation may demand them
     PlaceNetwork network;
@@ -40,9 +41,8 @@ struct Place {
     PlaceFinding (*probe)();
 };
 
+// The best first: the best needs least of the machine.
 std::span<const Place> all_places();
-// The places that `auto` tries, the best first: the best needs least of the machine.
-std::span<const Place* const> automatic_places();
 // Throws InputError.
 const Place& place_of(const std::string& name);
 // The values of --on: `auto`, and all places.

@@ -8,12 +8,17 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <iostream>
+#include <ranges>
 #include <system_error>
 #include <unistd.h>
 
 namespace previrt {
 
 namespace {
+
+auto automatic_places() {
+    return std::views::filter(all_places(), &Place::is_automatic);
+}
 
 PlaceReport probe(const Place& place) {
     PlaceReport report{
@@ -54,16 +59,16 @@ void add_refusal(std::vector<Refusal>& refusals, const Place& place, const std::
 // The best place that works here and can run this kernel with these options.
 ChosenPlace choose_place(const RunOptions& options) {
     std::vector<Refusal> refusals;
-    for (const Place* const place : automatic_places()) {
+    for (const Place& place : automatic_places()) {
         try {
-            place->probe();
-            ChosenPlace chosen = prepare(options, *place);
+            place.probe();
+            ChosenPlace chosen = prepare(options, place);
             for (const Refusal& refusal : refusals) {
                 std::cerr << "previrt: not on " << refusal.places << ": " << refusal.reason << '\n';
             }
             return chosen;
         } catch (const InputError& error) {
-            add_refusal(refusals, *place, error.what());
+            add_refusal(refusals, place, error.what());
         }
     }
     load_kernel_file(options.kernel); // if the kernel is bad, only that is the reason
@@ -86,12 +91,14 @@ std::vector<PlaceReport> probe_places() {
 }
 
 std::string automatic_place() {
-    for (const Place* const place : automatic_places()) {
-        if (probe(*place).works) {
-            return place->name;
+    const char* name = nullptr;
+    for (const Place& place : automatic_places()) {
+        name = place.name;
+        if (probe(place).works) {
+            break;
         }
     }
-    return automatic_places().back()->name; // its run says what this machine lacks
+    return name; // if none works, the last one's run says what this machine lacks
 }
 
 namespace {

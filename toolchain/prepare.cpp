@@ -69,9 +69,10 @@ void add_audit(CLI::App& app, Action& action) {
     const auto options = std::make_shared<AuditOptions>();
     command->add_option("FILE", options->file, "An .o, .ko, vmlinux or bzImage")->required();
     command->add_flag("--json", options->json, "Print the report as JSON");
-    command->add_option("--exceptions", options->exceptions,
-                        "File of instructions that may stay unrecorded: PLACE KIND REASON, one a line "
-                        "(`exceptions` beside FILE, if there is one)");
+    command->add_option(
+        "--exceptions", options->exceptions,
+        "File of instructions that may stay unrecorded, PLACE KIND REASON, and of bytes that are data, "
+        "PLACE data REASON, one a line (`exceptions` beside FILE, if there is one)");
     command->add_option("--symbols", options->symbols,
                         "An unstripped file with the symbols of FILE (`vmlinux` beside a bzImage)");
     command->callback([&action, options] { action = [options] { return run_audit(*options); }; });

@@ -83,7 +83,6 @@ void start_domain() {
     map(calls_address, calls_bytes, map_private | map_anonymous, 0);
     free_first = arena_address + handover.free.offset;
     free_end = free_first + handover.free.bytes;
-    // A table maps 2 MiB; most pages of user mode are seen at one address.
     memory.table_count = table_pool::table_count(handover.guest_memory >> page_shift);
     memory.pool = take_memory(std::uint64_t{memory.table_count} * page_size);
 }

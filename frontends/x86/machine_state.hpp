@@ -36,9 +36,10 @@ struct ReceivedPackets {
 };
 
 // One of the two roots of a guest's state; the other is its Vcpu. With the guest's RAM and the registers that
-// the real processor holds, they are all of the guest. Everything else in the front-end's memory is a cache
-// or a count, is in a section .bss.cache or .data.cache, and can be made anew. Before a copy, flush_packets()
-// sends the packet that is being joined in the back-end's ring.
+// the real processor holds, they are all of the guest. All other statics of the front-end are in a section
+// .bss.cache or .data.cache: caches, counts, and the VMM's record of the sites that it rewrote. Another VMM
+// makes them anew, the record from the kernel and its modules. Before a copy, flush_packets() sends the
+// packet that is being joined in the back-end's ring.
 struct MachineState {
     static constexpr std::uint32_t current_version = 1;
 

@@ -77,11 +77,15 @@ void add_userland(Initramfs& initramfs, const NestedHost& host, bool network) {
     }
 }
 
+struct HostProgram {
+    std::string path;
+    std::vector<std::string> libraries;
+};
+
 // With all VMMs that it may need.
-void add_previrt(Initramfs& initramfs) {
-    const std::string previrt = program_beside_this("previrt");
-    initramfs.add_file_of_host(previrt);
-    for (const std::string& library : shared_libraries_of(previrt)) {
+void add_previrt(Initramfs& initramfs, const HostProgram& previrt) {
+    initramfs.add_file_of_host(previrt.path);
+    for (const std::string& library : previrt.libraries) {
         initramfs.add_file_of_host(library);
     }
     for (const fs::directory_entry& file : fs::directory_iterator(PREVIRT_VMM_DIRECTORY)) {
@@ -116,7 +120,9 @@ std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const Ru
     Initramfs initramfs;
     const NetworkChoice network = parse_network(options.net);
     add_userland(initramfs, host, network.kind != NetworkKind::none);
-    add_previrt(initramfs);
+    const std::string path = program_beside_this("previrt");
+    const HostProgram previrt{.path = path, .libraries = shared_libraries_of(path)};
+    add_previrt(initramfs, previrt);
 
     RunOptions nested = options;
     nested.net = net_in_bridge(network);
@@ -127,8 +133,7 @@ std::vector<std::uint8_t> make_nested_initramfs(const NestedHost& host, const Ru
             initramfs.add_file_of_host(*file);
         }
     }
-    const std::string previrt = program_beside_this("previrt");
-    const std::string command = nested_command(previrt, shared_libraries_of(previrt), nested);
+    const std::string command = nested_command(previrt.path, previrt.libraries, nested);
     initramfs.add_file(here("command"), std::vector<std::uint8_t>(command.begin(), command.end()), false);
     if (person) {
         initramfs.add_file(here("person"), {}, false);

@@ -45,7 +45,6 @@ std::uint8_t* take_memory(std::uint64_t bytes) {
 void start_domain() {
     free_first = handover.vmm_memory + handover.free.offset;
     free_end = free_first + handover.free.bytes;
-    // A table maps 2 MiB; kernel and user mode see most pages at two or three addresses.
     memory.table_count = table_pool::table_count(handover.guest_memory >> page_shift);
     memory.pool = take_memory(std::uint64_t{memory.table_count} * page_size);
 }
