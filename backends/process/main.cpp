@@ -8,10 +8,7 @@
 #include "backends/process/user_mode/process.hpp"
 #include "backends/process/user_mode/vectors.hpp"
 #include "frontends/x86/linux_boot/guest_start.hpp"
-#include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
-#include "inplace-vmm/backend/memory.hpp"
-#include "inplace-vmm/backend/page_tables.hpp"
 
 namespace previrt::process {
 
@@ -32,9 +29,7 @@ void process_start() {
         start_user_vectors();
     }
     start_user_calls();
-    const std::uint64_t book_keeping =
-        shadow_memory_bytes(backend::guest_ram_bytes() >> page_shift, backend::table_count());
-    start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
+    start_shadow_tables(take_memory);
     load_guest(package());
     drop_package();
     enter_guest();

@@ -4,8 +4,6 @@
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/entries.hpp"
 #include "inplace-vmm/backend/console.hpp"
-#include "inplace-vmm/backend/memory.hpp"
-#include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -50,9 +48,7 @@ void xen_start(const start_info* info) {
     start_entries();
     start_segments();
     start_events();
-    const std::uint64_t book_keeping =
-        shadow_memory_bytes(backend::guest_ram_bytes() / 4096, backend::table_count());
-    start_shadow_tables({.bytes = take_memory(book_keeping), .size = book_keeping});
+    start_shadow_tables(take_memory);
     start_network();
     load_guest(package());
     enter_guest();

@@ -4,8 +4,6 @@
 #include "frontends/x86/linux_boot/guest_start.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "host/input_error.hpp"
-#include "inplace-vmm/backend/memory.hpp"
-#include "inplace-vmm/backend/page_tables.hpp"
 #include "tests/backends/ptrace/address_space.hpp"
 #include "tests/backends/ptrace/child.hpp"
 #include "tests/backends/ptrace/entries.hpp"
@@ -16,6 +14,7 @@
 #include "toolchain/pack/guest_package.hpp"
 
 #include <iostream>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -30,10 +29,9 @@ std::vector<std::uint8_t> pack(const std::string& path) {
     return make_guest_package(kernel, {.initrd = {}, .append = {}, .memory = memory_bytes});
 }
 
-void start_shadow() {
-    const std::uint64_t frames = backend::guest_ram_bytes() >> page_shift;
-    static std::vector<std::uint8_t> book_keeping(shadow_memory_bytes(frames, backend::table_count()));
-    start_shadow_tables({.bytes = book_keeping.data(), .size = book_keeping.size()});
+std::uint8_t* take_memory(std::uint64_t bytes) {
+    static std::list<std::vector<std::uint8_t>> taken;
+    return taken.emplace_back(bytes).data();
 }
 
 } // namespace
@@ -50,7 +48,7 @@ int main(int count, char** words) {
         traced::start_time();
         traced::start_events();
         traced::start_page_tables();
-        start_shadow();
+        start_shadow_tables(take_memory);
         load_guest(package);
         traced::run_guest();
     } catch (const InputError& error) {

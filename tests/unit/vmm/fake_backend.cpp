@@ -68,9 +68,10 @@ void start(std::uint64_t ram_bytes, std::uint32_t table_count) {
     counters = {};
     counters_are_wanted = false;
     start_tables(ram_bytes, table_count);
-    const std::uint64_t bytes = shadow_memory_bytes(ram_bytes >> page_shift, table_count);
-    shadow_memory.assign((bytes + 7) / 8, 0);
-    start_shadow_tables({.bytes = reinterpret_cast<std::uint8_t*>(shadow_memory.data()), .size = bytes});
+    start_shadow_tables([](std::uint64_t bytes) {
+        shadow_memory.assign((bytes + 7) / 8, 0);
+        return reinterpret_cast<std::uint8_t*>(shadow_memory.data());
+    });
     pc = {};
 }
 

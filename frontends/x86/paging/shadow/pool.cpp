@@ -39,9 +39,9 @@ constexpr unsigned most_buried = 128;
 
 } // namespace
 
-void start_pool(ShadowMemory memory) {
+void start_pool(std::uint8_t* memory) {
     frame_count = backend::guest_ram_bytes() >> page_shift;
-    tables = reinterpret_cast<Table*>(memory.bytes);
+    tables = reinterpret_cast<Table*>(memory);
     frames = reinterpret_cast<Frame*>(tables + backend::table_count());
     for (std::uint64_t frame = 0; frame < frame_count; ++frame) {
         frames[frame] = {.tables = no_table,

@@ -71,7 +71,8 @@ extern std::uint64_t removals;
 // Counts flushes of all translations in the processor's caches.
 extern std::uint32_t complete_invalidations;
 
-void start_pool(ShadowMemory memory);
+// In memory for all tables and frames.
+void start_pool(std::uint8_t* memory);
 
 // no_table: the pool is exhausted.
 TableNumber allocate_table();

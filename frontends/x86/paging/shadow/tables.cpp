@@ -21,12 +21,9 @@ namespace previrt {
 
 using namespace shadow;
 
-std::uint64_t shadow_memory_bytes(std::uint64_t guest_frames, std::uint32_t table_count) {
-    return (guest_frames * sizeof(Frame)) + (std::uint64_t{table_count} * sizeof(Table));
-}
-
-void start_shadow_tables(ShadowMemory memory) {
-    start_pool(memory);
+void start_shadow_tables(std::uint8_t* (*take_memory)(std::uint64_t bytes)) {
+    const std::uint64_t frames_bytes = (backend::guest_ram_bytes() >> page_shift) * sizeof(Frame);
+    start_pool(take_memory(frames_bytes + (std::uint64_t{backend::table_count()} * sizeof(Table))));
     start_eviction();
 }
 

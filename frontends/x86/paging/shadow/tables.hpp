@@ -19,14 +19,8 @@ namespace previrt {
 // The pool of tables has a fixed size, and may be smaller than the guest's tables: hidden faults make evicted
 // tables again.
 
-struct ShadowMemory {
-    std::uint8_t* bytes;
-    std::uint64_t size;
-};
-
-// The size of the book-keeping and of the pool.
-std::uint64_t shadow_memory_bytes(std::uint64_t guest_frames, std::uint32_t table_count);
-void start_shadow_tables(ShadowMemory memory);
+// Takes memory for the book-keeping, once and for good.
+void start_shadow_tables(std::uint8_t* (*take_memory)(std::uint64_t bytes));
 
 // The guest wrote CR3: the named root takes effect.
 void load_shadow_root();
