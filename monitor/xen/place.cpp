@@ -9,6 +9,7 @@
 #include "monitor/xen/hypervisor.hpp"
 #include "monitor/xen/machine.hpp"
 #include "toolchain/pack/pack.hpp"
+#include "toolchain/pack/vmm_image.hpp"
 
 #include <filesystem>
 
@@ -70,6 +71,7 @@ RunStatus run_xen_domu(const RunOptions& options) {
 
 PlaceFinding probe_xen() {
     const std::string qemu = read_qemu_version();
+    vmm_image_path(Hypervisor::xen);
     return {.found = qemu + "; " + locate_xen_hypervisor(),
             .isolation = isolation_by_qemu() + "; Xen keeps the guest's kernel from its programs"};
 }
