@@ -2,6 +2,7 @@
 // No processor reads the shadow tables; host_map.cpp reads them as a processor would.
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
+#include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"

@@ -11,6 +11,7 @@
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame.hpp"
+#include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"

@@ -8,10 +8,8 @@
 
 // The mappings of the guest's address spaces in the host processes. They relate to the shadow tables as a TLB
 // to page tables: faults fill them, and a change of an entry empties them if the entry's accessed bit says
-// that it may have been used.
+// that it may have been used (host_changes.hpp).
 namespace previrt::process {
-
-void start_host_map();
 
 struct HostAccess {
     bool write;
@@ -31,22 +29,10 @@ Filled fill_user(backend::TableNumber root, std::uint64_t address, HostAccess ac
 
 // The level-1 entry of this address, with the rights of the entries above; 0: none.
 std::uint64_t entry_in_force(backend::TableNumber root, std::uint64_t address);
-// Whether the guest's kernel may write to a frame by the map of all RAM.
-void let_write(std::uint64_t frame, bool let);
 // Lets one page of the VMM's memory be executed at this address.
 void map_copy(std::uint64_t address, std::uint64_t page);
 // Maps a page of the guest for reading only: the first execution faults.
 void map_for_reading(std::uint64_t address, std::uint64_t frame);
-
-// Changes an entry of these tables.
-void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);
-// The table is about to be reused.
-void note_retired(backend::TableNumber table);
-// Unmaps everything whose entry has changed.
-void follow_changes();
-void forget_everything();
-// follow_changes has nothing to do.
-bool changes_are_followed();
 
 // For a kernel whose linked address the process cannot give it; permanent.
 void map_kernel(const backend::KernelImage& image);

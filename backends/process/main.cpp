@@ -2,8 +2,8 @@
 #include "backends/common/monitor_link/clock.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
-#include "backends/process/host_map.hpp"
 #include "backends/process/local_table.hpp"
+#include "backends/process/table_uses.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "backends/process/user_mode/vectors.hpp"
@@ -24,7 +24,7 @@ void process_start() {
     confine();
     monitored::start_clock(handover.clock);
     start_local_table();
-    start_host_map();
+    start_table_uses();
     if (isolates()) {
         start_user_vectors();
     }

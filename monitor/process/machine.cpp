@@ -78,6 +78,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
         network_->describe(handover_.network);
     }
     handover_.most_hosts = bounds_.hosts;
+    handover_.most_ranges = bounds_.ranges;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));

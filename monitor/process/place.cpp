@@ -62,6 +62,16 @@ void warn_of_too_much(std::uint64_t memory) {
     }
 }
 
+// docs/process.md, "Scattered memory"
+std::string advice_on_mappings() {
+    constexpr std::uint64_t enough = std::uint64_t{1} << 20U; // for 3 GiB of single pages
+    const std::uint64_t most = read_most_mappings();
+    return most >= enough
+               ? std::string()
+               : "; programs with much scattered memory are quicker with sysctl vm.max_map_count=" +
+                     std::to_string(enough) + " (now " + std::to_string(most) + ")";
+}
+
 RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
     options.announce(guest.kernel_sha256);
     warn_of_too_much(options.memory);
@@ -85,7 +95,7 @@ PlaceFinding probe_process() {
     require_process_host();
     make_process_filter();
     read_image();
-    return {.found = "Syscall User Dispatch and FSGSBASE are there",
+    return {.found = "Syscall User Dispatch and FSGSBASE are there" + advice_on_mappings(),
             .isolation = "between guest and host: " + describe(find_process_layers()) +
                          "; only --isolate keeps the guest's kernel and the VMM from the guest's programs"};
 }

@@ -36,7 +36,8 @@ struct Handover {
     std::uint64_t isolates_user_mode;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
-    std::uint32_t most_hosts; // host processes: the VMM refuses more
+    std::uint64_t most_ranges; // of mapped memory in one host process; the host's own limit is larger
+    std::uint32_t most_hosts;  // host processes: the VMM refuses more
 };
 
 // The monitor adds this to the event word.

@@ -5,6 +5,7 @@
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame_offsets.h"
+#include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/process.hpp"

@@ -31,8 +31,7 @@ UserOperation operation(std::uint64_t call, std::uint64_t first, std::uint64_t s
 
 // The host bounds both: a change inside a range makes two more.
 bool has_too_much(const UserChanges& changes) {
-    constexpr std::uint64_t most_ranges = 50000; // of 65530 that Linux allows by default
-    return changes.ranges > most_ranges || changes.bytes > 4 * handover.guest_memory;
+    return changes.ranges > handover.most_ranges || changes.bytes > 4 * handover.guest_memory;
 }
 
 UserOperation& add(unsigned host, const UserOperation& added) {

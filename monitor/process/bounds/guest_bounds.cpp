@@ -39,7 +39,9 @@ GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::ui
             .processes = static_cast<unsigned>(processes),
             .processors = processors,
             .page_tables = sides * (page_tables_of_any_guest + (guest_memory / 2)),
-            .of_process = bytes_of_process + (most_mappings * bytes_of_mapping)};
+            .of_process = bytes_of_process + (most_mappings * bytes_of_mapping),
+            // The others are for changes inside a range, which make two more of it.
+            .ranges = most_mappings - (most_mappings / 4)};
 }
 
 std::uint64_t overhead_of(const GuestBounds& bounds) {

@@ -12,6 +12,7 @@ struct GuestBounds {
     unsigned processors;       // of the guest
     std::uint64_t page_tables; // bytes of all processes together; a guest with more is ended
     std::uint64_t of_process;  // bytes of each process for everything else
+    std::uint64_t ranges;      // that the VMM maps in each process
 };
 
 // `most_mappings`: this machine's bound for a process (vm.max_map_count).

@@ -49,6 +49,8 @@ TEST(GuestBounds, FollowTheMachinesLimit) {
     EXPECT_GT(read_most_mappings(), 1000U);
     EXPECT_GT(overhead_of(bound_guest(64 * mib, 1, 1U << 20U)),
               overhead_of(bound_guest(64 * mib, 1, usual_mappings)));
+    EXPECT_EQ(bound_guest(64 * mib, 1, usual_mappings).ranges, 49148);
+    EXPECT_EQ(bound_guest(64 * mib, 1, 1U << 20U).ranges, 3U << 18U);
 }
 
 class Rules : public testing::Test {

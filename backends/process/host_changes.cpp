@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/process/host_changes.hpp"
+
+#include "backends/process/address_space_processes.hpp"
+#include "backends/process/domain.hpp"
+#include "backends/process/host_ranges.hpp"
+#include "backends/process/system_call.hpp"
+#include "backends/process/table_uses.hpp"
+#include "backends/process/user_mode/calls.hpp"
+#include "backends/process/user_mode/map.hpp"
+#include "backends/process/user_mode/process.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
+
+namespace previrt::process {
+
+namespace {
+
+using backend::TableNumber;
+
+constexpr TableNumber no_table = ~TableNumber{0};
+
+// A change for the current process, or for every process if it is in the kernel's part.
+struct Change {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint32_t protection; // 0: unmap
+};
+constexpr unsigned most_changes = 128;
+Change changes[most_changes];
+unsigned change_count;
+
+constexpr unsigned most_kernel_changes = 64;
+Change kernel_changes[most_kernel_changes];
+std::uint64_t kernel_change_count; // in total; the last ones are kept
+
+std::uint64_t address_in_ram(std::uint64_t frame) {
+    return ram_address + ((frame - first_guest_frame()) << page_shift);
+}
+
+void append(Change* list, unsigned& count, Change change) {
+    if (count != 0) {
+        Change& last = list[count - 1];
+        if (last.address + last.bytes == change.address && last.protection == change.protection) {
+            last.bytes += change.bytes;
+            return;
+        }
+    }
+    list[count++] = change;
+}
+
+void follow(const Change& change) {
+    change_range(change.address, change.bytes, change.protection);
+}
+
+void note(const Use& use, std::uint8_t sides, Change change) {
+    if (is_kernels(change.address)) {
+        change.protection = 0;
+        kernel_changes[kernel_change_count++ % most_kernel_changes] = change;
+        return;
+    }
+    if (use.is_shared) {
+        outdate_all_hosts();
+        return;
+    }
+    if ((sides & users_side) != 0) {
+        note_user_protection(number_of(*use.host), change.address, change.bytes, change.protection);
+    }
+    if ((sides & kernels_side) == 0) {
+        return;
+    }
+    if (use.host != &current_host()) {
+        use.host->is_outdated = true;
+    } else {
+        if (change_count == most_changes) {
+            follow_changes();
+        }
+        append(changes, change_count, change);
+    }
+}
+
+// Of a table above level 1.
+void note_link_change(std::uint64_t old, std::uint64_t changed) {
+    constexpr std::uint64_t rights = page_present | page_writable | page_no_execute;
+    const TableNumber child = (old & page_present) != 0 ? backend::table_at(machine_frame_in(old)) : no_table;
+    if (child == no_table) {
+        return;
+    }
+    const bool is_same =
+        machine_frame_in(old) == machine_frame_in(changed) && ((old ^ changed) & rights) == 0;
+    if (!is_same && use_of(child).is_known()) {
+        note_retired(child);
+    } else if (!is_same && machine_frame_in(old) == machine_frame_in(changed)) {
+        forget_everything(); // the rights of more than 2 MiB change
+    }
+}
+
+} // namespace
+
+void let_write(std::uint64_t frame, bool let) {
+    kernel_changes[kernel_change_count++ % most_kernel_changes] = {
+        .address = address_in_ram(frame),
+        .bytes = page_size,
+        .protection = let ? may_read | may_write | may_execute : may_read | may_execute};
+    follow_changes();
+}
+
+void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
+    std::uint64_t& entry = backend::table_entries(table)[index];
+    const std::uint64_t old = entry;
+    const Use& use = use_of(table);
+    if (!use.is_known()) { // no level-1 table, or never used
+        entry = changed;
+        note_link_change(old, changed);
+        return;
+    }
+    entry = changed;
+    constexpr std::uint64_t used = page_present | page_accessed;
+    if ((old & used) != used) {
+        return;
+    }
+    const std::uint64_t address = use.address + (std::uint64_t{index} << page_shift);
+    // An executable page may be a copy (user_mode/calls.hpp).
+    const bool stays = (changed & page_present) != 0 && (old & page_no_execute) != 0 &&
+                       machine_frame_in(changed) == machine_frame_in(old) && !is_kernels(address);
+    const std::uint8_t sides = sides_of(table, index);
+    if (stays) {
+        entry |= page_accessed;
+    } else if (isolates()) {
+        for (const Side side : {kernels_side, users_side}) {
+            clear_mapped_by(side, table, index);
+        }
+    }
+    note(use, sides,
+         {.address = address, .bytes = page_size, .protection = stays ? protection_of(changed) : 0});
+}
+
+void note_retired(TableNumber table) {
+    const Use& use = use_of(table);
+    if (use.is_known()) {
+        note(use, isolates() ? kernels_side | users_side : kernels_side,
+             {.address = use.address, .bytes = large_page_size, .protection = 0});
+        forget_use(table);
+    }
+}
+
+void follow_changes() {
+    Host& host = current_host();
+    if (host.is_outdated) {
+        empty_users_part();
+        host.is_outdated = false;
+        change_count = 0;
+    }
+    const unsigned count = change_count;
+    change_count = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        follow(changes[i]);
+    }
+    if (kernel_change_count - host.changes_seen > most_kernel_changes) {
+        empty_kernels_part();
+        change_range(ram_address, handover.guest_memory, may_read | may_write | may_execute);
+        for_each_executed_frame([](std::uint64_t frame) {
+            change_range(address_in_ram(frame), page_size, may_read | may_execute);
+        });
+        host.changes_seen = kernel_change_count;
+    }
+    for (; host.changes_seen != kernel_change_count; ++host.changes_seen) {
+        follow(kernel_changes[host.changes_seen % most_kernel_changes]);
+    }
+}
+
+bool changes_are_followed() {
+    const Host& host = current_host();
+    return change_count == 0 && !host.is_outdated && host.changes_seen == kernel_change_count;
+}
+
+void forget_everything() {
+    outdate_all_hosts();
+    kernel_change_count += most_kernel_changes + 1;
+    follow_changes();
+}
+
+} // namespace previrt::process

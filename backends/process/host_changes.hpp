@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "inplace-vmm/backend/page_tables.hpp"
+
+#include <cstdint>
+
+// Changes of the shadow tables, which the host processes' mappings have to follow.
+namespace previrt::process {
+
+// Changes an entry of these tables.
+void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);
+// The table is about to be reused.
+void note_retired(backend::TableNumber table);
+// Whether the guest's kernel may write to a frame by the map of all RAM.
+void let_write(std::uint64_t frame, bool let);
+
+// Unmaps everything whose entry has changed.
+void follow_changes();
+void forget_everything();
+// follow_changes has nothing to do.
+bool changes_are_followed();
+
+} // namespace previrt::process
