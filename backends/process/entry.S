@@ -157,35 +157,10 @@ general_system_call_entry:
 
 // ---- back to the guest
 
-	.globl enter_guest
-enter_guest:
-	movq $vmm_stack_top, %rsp
-	call return_interrupted
+	.macro leave_otherwise
+	.endm
 
-leave:
-	movq $vmm_stack_top, %rsp
-	movb exit_disabled, %al
-	movb %al, interrupts_disabled
-leave_begin: // a signal from here on starts over, with the guest's interrupt flag
-	testb %al, %al
-	jnz 1f
-	cmpl $0, pending
-	jne leave_again
-1:	cmpb $0, exit_needs_iret
-	jne 2f
-	pushq exit_frame + 16
-	popfq
-	restore_all
-	movq VCPU(RSP), %rsp
-	jmp *VCPU(RIP)
-2:	pushq exit_frame + 32
-	pushq VCPU(RSP)
-	pushq exit_frame + 16
-	pushq exit_frame + 8
-	pushq VCPU(RIP)
-	restore_all
-leave_iret:
-	iretq
+#include "backends/common/ring3/leave.h"
 leave_end:
 
 leave_again:

@@ -90,6 +90,15 @@ site_jump_masked:
 // ---- from Xen: rcx r11 [error code] rip cs rflags rsp ss, on the guest kernel's stack or, from user mode,
 // on the VMM's
 
+	// RCX and R11 are saved.
+	.macro take_guest
+	take_frame
+	movq %rax, VCPU(RAX)
+	save_but_rax_rcx_r11
+	movq $vmm_stack_top, %rsp
+	cld
+	.endm
+
 	.macro exception vector, has_error_code=0
 	.balign 16
 exception_\vector:
@@ -112,15 +121,7 @@ exception_\vector:
 	.endr
 
 trapped:
-	popq VCPU(RIP)
-	popq trap_cs
-	popq VCPU(RFLAGS)
-	popq VCPU(RSP)
-	popq trap_ss
-	movq %rax, VCPU(RAX)
-	save_but_rax_rcx_r11
-	movq $vmm_stack_top, %rsp
-	cld
+	take_guest
 	enter exception_entered
 
 	.globl event_callback
@@ -131,15 +132,7 @@ event_callback:
 	jb 1f
 	popq VCPU(RCX)
 	popq VCPU(R11)
-	popq VCPU(RIP)
-	popq trap_cs
-	popq VCPU(RFLAGS)
-	popq VCPU(RSP)
-	popq trap_ss
-	movq %rax, VCPU(RAX)
-	save_but_rax_rcx_r11
-	movq $vmm_stack_top, %rsp
-	cld
+	take_guest
 	enter event_entered
 1:	// The registers were being restored: all of them are still in the Vcpu.
 	movq $vmm_stack_top, %rsp
@@ -166,15 +159,7 @@ event_callback:
 \name:
 	popq VCPU(RCX)
 	popq VCPU(R11)
-	popq VCPU(RIP)
-	popq trap_cs
-	popq VCPU(RFLAGS)
-	popq VCPU(RSP)
-	popq trap_ss
-	movq %rax, VCPU(RAX)
-	save_but_rax_rcx_r11
-	movq $vmm_stack_top, %rsp
-	cld
+	take_guest
 	enter \handler
 	.endm
 
@@ -274,16 +259,7 @@ exception_entries: // by vector; 0: none
 	.quad exception_\vector
 	.endr
 
-	.globl general_site_pointer
-general_site_pointer: .quad general_site_call
-	.globl sti_pointer
-sti_pointer: .quad sti_call
-	.globl pushf_pointer
-pushf_pointer: .quad pushf_call
-	.globl popf_pointer
-popf_pointer: .quad popf_call
-	.globl sti_region
-sti_region: .quad sti_enabled, sti_end
+#include "backends/common/ring3/site_pointers.h"
 
 	.data
 	.balign 8

@@ -50,3 +50,12 @@
 	popq VCPU(RFLAGS)
 	cld
 	.endm
+
+	// Of an exception, behind its error code.
+	.macro take_frame
+	popq VCPU(RIP)
+	popq trap_cs
+	popq VCPU(RFLAGS)
+	popq VCPU(RSP)
+	popq trap_ss
+	.endm

@@ -48,16 +48,8 @@ site_jump_masked:
 	.section .rodata
 	.balign 8
 general_site: .quad site_call
-	.globl general_site_pointer
-general_site_pointer: .quad general_site_call
-	.globl sti_pointer
-sti_pointer: .quad sti_call
-	.globl pushf_pointer
-pushf_pointer: .quad pushf_call
-	.globl popf_pointer
-popf_pointer: .quad popf_call
-	.globl sti_region
-sti_region: .quad sti_enabled, sti_end
+
+#include "backends/common/ring3/site_pointers.h"
 
 	.data
 	.balign 8

@@ -23,14 +23,6 @@
 	movb $0, leaving_to_user_root
 	.endm
 
-	.macro take_frame
-	popq VCPU(RIP)
-	popq trap_cs
-	popq VCPU(RFLAGS)
-	popq VCPU(RSP)
-	popq trap_ss
-	.endm
-
 // ---- code that acts for the guest
 
 	.section .guest_text, "ax"
@@ -211,38 +203,15 @@ user_call:
 
 // ---- back to the guest
 
-	.globl enter_guest
-enter_guest:
-	movq $vmm_stack_top, %rsp
-	call return_interrupted
+	.macro leave_otherwise
+	cmpb $0, exit_changes_root
+	jne leave_to_user_root
+	.endm
 
-leave:
-	movq $vmm_stack_top, %rsp
-	movb exit_disabled, %al
-	movb %al, interrupts_disabled
-leave_begin: // an event from here on starts over, with the guest's interrupt flag
-	testb %al, %al
-	jnz 1f
-	cmpb $0, pending
-	jne leave_again
-1:	cmpb $0, exit_changes_root
-	jne 2f
-	cmpb $0, exit_needs_iret
-	jne 3f
-	pushq exit_frame + 16
-	popfq
-	restore_all
-	movq VCPU(RSP), %rsp
-	jmp *VCPU(RIP)
-3:	pushq exit_frame + 32
-	pushq VCPU(RSP)
-	pushq exit_frame + 16
-	pushq exit_frame + 8
-	pushq VCPU(RIP)
-	restore_all
-leave_iret:
-	iretq
-2:	movb $1, leaving_to_user_root
+#include "backends/common/ring3/leave.h"
+
+leave_to_user_root:
+	movb $1, leaving_to_user_root
 	movq VCPU(RIP), %rax
 	movq %rax, exit_frame
 	movq VCPU(RSP), %rax
