@@ -2,6 +2,7 @@
 #include "bench/kvm_exits.hpp"
 
 #include "bench/operations.hpp"
+#include "bench/save_result.hpp"
 #include "guest/userland/initrd.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
@@ -98,9 +99,7 @@ public:
         const std::vector<Marked> plain = measure(false);
         const std::vector<Marked> ours = measure(true);
         print(plain, ours);
-        if (!options_.json.empty()) {
-            write_text(options_.json, json(plain, ours).dump(2) + "\n");
-        }
+        save_result(options_, json(plain, ours));
     }
 
 private:
@@ -140,9 +139,12 @@ private:
         }
     }
 
-    [[nodiscard]] nlohmann::json json(const std::vector<Marked>& plain,
-                                      const std::vector<Marked>& ours) const {
-        nlohmann::json json{{"version", options_.version}, {"place", place_}, {"unit", "exits"}};
+    [[nodiscard]] nlohmann::ordered_json json(const std::vector<Marked>& plain,
+                                              const std::vector<Marked>& ours) const {
+        nlohmann::ordered_json json{{"title", "Exits from a guest that the processor virtualizes"},
+                                    {"version", options_.version},
+                                    {"place", place_},
+                                    {"unit", "exits"}};
         for (std::size_t i = 0; i < ours.size(); ++i) {
             json["operations"][ours[i].name] = {{"unrewritten", plain[i].exits}, {"in_place", ours[i].exits}};
         }

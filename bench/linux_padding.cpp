@@ -2,6 +2,7 @@
 #include "bench/linux_padding.hpp"
 
 #include "bench/operations.hpp"
+#include "bench/save_result.hpp"
 #include "host/file.hpp"
 
 #include <cstdio>
@@ -19,10 +20,11 @@ void bench_linux_padding(const BenchOptions& options) {
     const Measurement padded = measure_operations(counted_run(padded_kernel, initrd));
     check_same_operations(plain, padded);
 
-    nlohmann::json json{{"version", options.version},
-                        {"configuration", options.configuration},
-                        {"compiler", options.compiler},
-                        {"unit", "instructions"}};
+    nlohmann::ordered_json json{{"title", "What padding costs Linux on bare metal"},
+                                {"version", options.version},
+                                {"configuration", options.configuration},
+                                {"compiler", options.compiler},
+                                {"unit", "instructions"}};
     std::printf("%-20s %12s %12s %12s\n", "instructions", "plain", "padded", "difference");
     for (std::size_t i = 0; i < plain.operations.size(); ++i) {
         const std::string& name = plain.operations[i].name;
@@ -32,9 +34,7 @@ void bench_linux_padding(const BenchOptions& options) {
                     (with / without - 1) * 100);
         json["operations"][name] = {{"plain", without}, {"padded", with}};
     }
-    if (!options.json.empty()) {
-        write_text(options.json, json.dump(2) + "\n");
-    }
+    save_result(options, json);
 }
 
 } // namespace previrt

@@ -4,6 +4,7 @@
 #include "bench/event_counts.hpp"
 #include "bench/operations.hpp"
 #include "bench/peers/xenolinux.hpp"
+#include "bench/save_result.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
@@ -55,9 +56,7 @@ public:
         count_events();
         print_instructions();
         print_events();
-        if (!options_.json.empty()) {
-            write_text(options_.json, json().dump(2) + "\n");
-        }
+        save_result(options_, json());
     }
 
 private:
@@ -122,10 +121,14 @@ private:
         }
     }
 
-    [[nodiscard]] nlohmann::json json() const {
-        nlohmann::json json{{"version", options_.version},   {"configuration", options_.configuration},
-                            {"compiler", options_.compiler}, {"kernel", ours_.xen.kernel},
-                            {"peer", peer_.xen.kernel},      {"unit", "instructions"}};
+    [[nodiscard]] nlohmann::ordered_json json() const {
+        nlohmann::ordered_json json{{"title", "What Xen costs Linux"},
+                                    {"version", options_.version},
+                                    {"configuration", options_.configuration},
+                                    {"compiler", options_.compiler},
+                                    {"kernel", ours_.xen.kernel},
+                                    {"peer", peer_.xen.kernel},
+                                    {"unit", "instructions"}};
         for (std::size_t i = 0; i < counts_.size(); ++i) {
             const Cost ours = cost(ours_, i);
             const Cost peer = cost(peer_, i);

@@ -7,7 +7,9 @@
 #include "bench/linux_process.hpp"
 #include "bench/linux_xen.hpp"
 #include "bench/network/bench.hpp"
+#include "bench/plot_results.hpp"
 #include "bench/programs/bench.hpp"
+#include "bench/save_result.hpp"
 #include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>
@@ -27,17 +29,30 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
     command.add_option("--json", options.json, "Write the figures to this file too");
 }
 
+void add_plot_option(CLI::App& command, std::string& plot) {
+    command.add_option("--plot", plot, "Draw the table as a chart, into this SVG file");
+}
+
+// Files that cannot be written are refused before the bench begins.
+template <typename Options>
+void set_action(CLI::App& command, Action& action, const std::shared_ptr<Options>& options,
+                BenchOptions& files, void (*measure)(const Options& options)) {
+    command.callback([&action, options, &files, measure] {
+        action = [options, &files, measure] {
+            check_result_files(files);
+            measure(*options);
+            return 0;
+        };
+    });
+}
+
 void add_bench_of(CLI::App& bench, Action& action, const char* name, const char* description,
                   void (*measure)(const BenchOptions& options)) {
     auto* const command = bench.add_subcommand(name, description);
     const auto options = std::make_shared<BenchOptions>();
     add_bench_options(*command, *options);
-    command->callback([&action, options, measure] {
-        action = [options, measure] {
-            measure(*options);
-            return 0;
-        };
-    });
+    add_plot_option(*command, options->plot);
+    set_action(*command, action, options, *options, measure);
 }
 
 void add_bench_of_places(CLI::App& bench, Action& action, const char* name, const char* description,
@@ -45,6 +60,7 @@ void add_bench_of_places(CLI::App& bench, Action& action, const char* name, cons
     auto* const command = bench.add_subcommand(name, description);
     const auto options = std::make_shared<PlaceBenchOptions>();
     add_bench_options(*command, options->kernel);
+    add_plot_option(*command, options->kernel.plot);
     command
         ->add_option("--columns", options->columns,
                      "Only these columns, by their names in the table, separated by commas (all)")
@@ -56,12 +72,7 @@ void add_bench_of_places(CLI::App& bench, Action& action, const char* name, cons
                      "Least microseconds of a sample; a run takes three samples of each operation (10000)")
         ->check(CLI::Range(1, 10000000));
     command->add_option("--cpu", options->processor, "The processor to run on (the last)");
-    command->callback([&action, options, measure] {
-        action = [options, measure] {
-            measure(*options);
-            return 0;
-        };
-    });
+    set_action(*command, action, options, options->kernel, measure);
 }
 
 void add_bench_idle(CLI::App& bench, Action& action) {
@@ -75,12 +86,7 @@ void add_bench_idle(CLI::App& bench, Action& action) {
         ->check(CLI::Range(1, 10000));
     command->add_option("--seconds", options->seconds, "Seconds of measurement (20)")
         ->check(CLI::Range(1, 3600));
-    command->callback([&action, options] {
-        action = [options] {
-            bench_idle_guests(*options);
-            return 0;
-        };
-    });
+    set_action(*command, action, options, options->kernel, bench_idle_guests);
 }
 
 void add_bench_net(CLI::App& bench, Action& action) {
@@ -89,6 +95,7 @@ void add_bench_net(CLI::App& bench, Action& action) {
                "or Xen's own network driver");
     const auto options = std::make_shared<NetworkBenchOptions>();
     add_bench_options(*command, options->kernel);
+    add_plot_option(*command, options->kernel.plot);
     command
         ->add_option(
             "--on", options->on,
@@ -110,12 +117,7 @@ void add_bench_net(CLI::App& bench, Action& action) {
         ->check(CLI::Range(1, 1000));
     command->add_option("--mebibytes", options->mebibytes, "Mebibytes of each stream (100; 16 on xen)")
         ->check(CLI::Range(1, 100000));
-    command->callback([&action, options] {
-        action = [options] {
-            bench_network(*options);
-            return 0;
-        };
-    });
+    set_action(*command, action, options, options->kernel, bench_network);
 }
 
 void add_bench_programs(CLI::App& bench, Action& action) {
@@ -124,6 +126,7 @@ void add_bench_programs(CLI::App& bench, Action& action) {
                                          "Mode Linux and gVisor; as root");
     const auto options = std::make_shared<ProgramsBenchOptions>();
     add_bench_options(*command, options->kernel);
+    add_plot_option(*command, options->kernel.plot);
     command
         ->add_option("--columns", options->columns,
                      "Only these columns, by their names in the table, separated by commas (all)")
@@ -133,9 +136,25 @@ void add_bench_programs(CLI::App& bench, Action& action) {
         ->check(CLI::IsMember(measured_programs()));
     command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (1)")
         ->check(CLI::Range(1, 1000));
+    set_action(*command, action, options, options->kernel, bench_programs);
+}
+
+void add_plot_of_results(CLI::App& bench, Action& action) {
+    auto* const command = bench.add_subcommand("plot", "Draw results that --json has saved");
+    const auto options = std::make_shared<PlotOptions>();
+    command
+        ->add_option("RESULT", options->results,
+                     "Files with figures; times of several become one chart, each a ratio to its own native")
+        ->required();
+    command
+        ->add_option("--columns", options->columns,
+                     "Only these columns of a table of times, by their names, separated by commas (all)")
+        ->delimiter(',');
+    add_plot_option(*command, options->plot);
+    command->get_option("--plot")->required();
     command->callback([&action, options] {
         action = [options] {
-            bench_programs(*options);
+            plot_results(*options);
             return 0;
         };
     });
@@ -165,6 +184,7 @@ void add_bench(CLI::App& app, Action& action) {
     add_bench_idle(*command, action);
     add_bench_net(*command, action);
     add_bench_programs(*command, action);
+    add_plot_of_results(*command, action);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "bench/measured_places.hpp"
 #include "bench/measuring_processor.hpp"
 #include "bench/operations.hpp"
+#include "bench/save_result.hpp"
 #include "bench/spread.hpp"
 #include "bench/time_table.hpp"
 #include "host/file.hpp"
@@ -54,8 +55,8 @@ struct Measured {
 
 class PlaceBench {
 public:
-    PlaceBench(const PlaceBenchOptions& options, std::span<const Column> columns)
-        : options_(options), columns_(choose(columns, options.columns)),
+    PlaceBench(std::string title, const PlaceBenchOptions& options, std::span<const Column> columns)
+        : title_(std::move(title)), options_(options), columns_(choose(columns, options.columns)),
           processor_(options.processor.value_or(last_processor())),
           files_(make_measured_files(build_measured_kernel(options.kernel, false), directory_.path())) {}
 
@@ -78,9 +79,7 @@ public:
         }
         fill_table();
         print();
-        if (!options_.kernel.json.empty()) {
-            write_text(options_.kernel.json, json().dump(2) + "\n");
-        }
+        save_result(options_.kernel, json());
     }
 
 private:
@@ -133,12 +132,10 @@ private:
         table_.print();
     }
 
-    [[nodiscard]] nlohmann::json json() const {
-        nlohmann::json json{{"unit", "nanoseconds"},
-                            {"processor", processor_},
-                            {"runs", options_.runs},
-                            {"left_out", left_out_.reasons()},
-                            {"times", table_.json()}};
+    [[nodiscard]] nlohmann::ordered_json json() const {
+        nlohmann::ordered_json json{
+            {"title", title_},       {"unit", "nanoseconds"},           {"processor", processor_},
+            {"runs", options_.runs}, {"left_out", left_out_.reasons()}, {"times", table_.json()}};
         for (const Measured& measured : measured_) {
             const PlaceTimes& times = measured.times;
             json["places"][measured.column.name] = {{"kernel", times.kernel},
@@ -149,6 +146,7 @@ private:
         return json;
     }
 
+    std::string title_;
     const PlaceBenchOptions& options_;
     std::vector<Column> columns_;
     TemporaryDirectory directory_;
@@ -161,8 +159,9 @@ private:
 
 } // namespace
 
-void bench_places(const PlaceBenchOptions& options, std::span<const Column> columns) {
-    PlaceBench(options, columns).run();
+void bench_places(const std::string& title, const PlaceBenchOptions& options,
+                  std::span<const Column> columns) {
+    PlaceBench(title, options, columns).run();
 }
 
 } // namespace previrt

@@ -22,6 +22,8 @@ struct PlaceBenchOptions {
 
 // Prints the time of each operation in each place, compared with the first place. A peer that does not work
 // is left out with a message. Throws InputError.
-void bench_places(const PlaceBenchOptions& options, std::span<const Column> columns);
+// `title`: of its result.
+void bench_places(const std::string& title, const PlaceBenchOptions& options,
+                  std::span<const Column> columns);
 
 } // namespace previrt

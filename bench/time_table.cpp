@@ -2,9 +2,9 @@
 #include "bench/time_table.hpp"
 
 #include "bench/spread.hpp"
+#include "bench/time_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 namespace previrt {
@@ -15,30 +15,6 @@ constexpr int name_width = 22;
 constexpr int time_width = 15;
 constexpr int ratio_width = 7;
 constexpr int quartiles_width = 20;
-
-struct Unit {
-    const char* name;
-    double nanoseconds;
-};
-
-Unit unit_of(double nanoseconds) {
-    constexpr std::array<Unit, 4> units = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
-    const auto* const larger =
-        std::ranges::find_if(units, [&](const Unit& unit) { return nanoseconds < unit.nanoseconds * 999.5; });
-    return larger == units.end() ? units.back() : *larger;
-}
-
-std::string three_digits(double value) {
-    std::array<char, 32> text{};
-    const int behind_the_point = (value < 9.995 ? 1 : 0) + (value < 99.95 ? 1 : 0);
-    std::snprintf(text.data(), text.size(), "%.*f", behind_the_point, value);
-    return text.data();
-}
-
-std::string time_text(double nanoseconds) {
-    const Unit unit = unit_of(nanoseconds);
-    return three_digits(nanoseconds / unit.nanoseconds) + " " + unit.name;
-}
 
 void print_right(const std::string& text, int width) {
     std::printf("%*s", width, text.c_str());
@@ -114,7 +90,7 @@ void TimeTable::print_quartiles() const {
                 continue;
             }
             const Spread spread = spread_of(samples);
-            const Unit unit = unit_of(spread.upper_quartile);
+            const TimeUnit unit = unit_of(spread.upper_quartile);
             print_right(three_digits(spread.lower_quartile / unit.nanoseconds) + " .. " +
                             three_digits(spread.upper_quartile / unit.nanoseconds) + " " + unit.name,
                         width);
@@ -123,8 +99,8 @@ void TimeTable::print_quartiles() const {
     }
 }
 
-nlohmann::json TimeTable::json() const {
-    nlohmann::json json = nlohmann::json::object();
+nlohmann::ordered_json TimeTable::json() const {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     for (const Row& row : rows_) {
         for (std::size_t column = 0; column < row.samples.size(); ++column) {
             if (row.samples[column].empty()) {

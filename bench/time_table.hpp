@@ -15,7 +15,8 @@ public:
 
     // Medians with ratios, and then quartiles if there are several samples.
     void print() const;
-    [[nodiscard]] nlohmann::json json() const;
+    // In the order of rows and columns.
+    [[nodiscard]] nlohmann::ordered_json json() const;
 
 private:
     struct Row {

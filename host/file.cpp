@@ -21,6 +21,10 @@ constexpr std::size_t largest_file = std::size_t{4} << 30U;
     throw InputError(path + ": " + std::generic_category().message(errno));
 }
 
+std::string temporary_of(const std::string& path) {
+    return path + ".new";
+}
+
 } // namespace
 
 std::vector<std::uint8_t> read_file(const std::string& path) {
@@ -54,7 +58,7 @@ std::string read_text(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
-    const std::string temporary = path + ".new";
+    const std::string temporary = temporary_of(path);
     std::ofstream file(temporary, std::ios::binary);
     std::ranges::copy(bytes, std::ostreambuf_iterator<char>(file));
     file.close();
@@ -70,6 +74,18 @@ void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes)
     if (error) {
         throw InputError(path + ": " + error.message());
     }
+}
+
+void check_writable(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+        throw InputError(path + ": is a directory");
+    }
+    const std::string temporary = temporary_of(path);
+    if (!std::ofstream(temporary, std::ios::binary)) {
+        fail(path);
+    }
+    std::filesystem::remove(temporary, error);
 }
 
 void write_text(const std::string& path, const std::string& text) {

@@ -10,6 +10,7 @@
 #include "bench/operations.hpp"
 #include "bench/peers/debian_linux.hpp"
 #include "bench/peers/user_mode_linux.hpp"
+#include "bench/save_result.hpp"
 #include "bench/time_table.hpp"
 #include "host/file.hpp"
 #include "host/program_file.hpp"
@@ -56,9 +57,7 @@ public:
             }
         }
         print();
-        if (!options_.kernel.json.empty()) {
-            write_text(options_.kernel.json, json().dump(2) + "\n");
-        }
+        save_result(options_.kernel, json());
     }
 
 private:
@@ -167,10 +166,14 @@ private:
         table().print();
     }
 
-    [[nodiscard]] nlohmann::json json() const {
-        return {{"unit", "nanoseconds"},           {"runs", runs_},
-                {"mebibytes", mebibytes_},         {"mtu", options_.traffic.mtu},
-                {"left_out", left_out_.reasons()}, {"times", table().json()}};
+    [[nodiscard]] nlohmann::ordered_json json() const {
+        return {{"title", "What a network costs Linux"},
+                {"unit", "nanoseconds"},
+                {"runs", runs_},
+                {"mebibytes", mebibytes_},
+                {"mtu", options_.traffic.mtu},
+                {"left_out", left_out_.reasons()},
+                {"times", table().json()}};
     }
 
     const NetworkBenchOptions& options_;

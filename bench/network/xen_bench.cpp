@@ -6,6 +6,7 @@
 #include "bench/network/domain_transfers.hpp"
 #include "bench/network/guest.hpp"
 #include "bench/operations.hpp"
+#include "bench/save_result.hpp"
 #include "host/file.hpp"
 #include "host/temporary_directory.hpp"
 #include "monitor/xen/place.hpp"
@@ -42,9 +43,7 @@ public:
             });
         }
         print();
-        if (!options_.kernel.json.empty()) {
-            write_text(options_.kernel.json, json().dump(2) + "\n");
-        }
+        save_result(options_.kernel, json());
     }
 
 private:
@@ -138,8 +137,9 @@ private:
         table().print();
     }
 
-    [[nodiscard]] nlohmann::json json() const {
-        return {{"unit", "instructions"},
+    [[nodiscard]] nlohmann::ordered_json json() const {
+        return {{"title", "What a network costs Linux on Xen"},
+                {"unit", "instructions"},
                 {"runs", runs_},
                 {"mebibytes", mebibytes_},
                 {"mtu", options_.traffic.mtu},

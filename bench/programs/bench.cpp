@@ -9,6 +9,7 @@
 #include "bench/peers/gvisor.hpp"
 #include "bench/peers/user_mode_linux.hpp"
 #include "bench/programs/times.hpp"
+#include "bench/save_result.hpp"
 #include "bench/time_table.hpp"
 #include "bench/timed_program.hpp"
 #include "host/file.hpp"
@@ -61,9 +62,7 @@ public:
             }
         }
         print();
-        if (!options_.kernel.json.empty()) {
-            write_text(options_.kernel.json, json().dump(2) + "\n");
-        }
+        save_result(options_.kernel, json());
     }
 
 private:
@@ -150,8 +149,9 @@ private:
         table().print();
     }
 
-    [[nodiscard]] nlohmann::json json() const {
-        return {{"unit", "nanoseconds"},
+    [[nodiscard]] nlohmann::ordered_json json() const {
+        return {{"title", "What whole programs cost"},
+                {"unit", "nanoseconds"},
                 {"processor", processor_},
                 {"runs", options_.runs},
                 {"left_out", left_out_.reasons()},

@@ -6,13 +6,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 bench=$1 previrt=$3 columns=$4
 
 status=0
-"$previrt" bench "$bench" --columns "$columns" --runs 2 --sample 500 --json "$work/figures.json" \
+"$previrt" bench "$bench" --columns "$columns" --runs 2 --sample 500 --json "$work/figures.json" --plot "$work/chart.svg" \
     2>"$work/messages" >"$work/table" || status=$?
 cat "$work/messages" "$work/table"
 [ "$status" -eq 0 ] || { echo "bench-places: FAILED with status $status"; exit 1; }
-python3 - "$work/figures.json" "$bench" "$columns" <<'CHECK'
+"$previrt" bench plot "$work/figures.json" --plot "$work/again.svg"
+cmp "$work/chart.svg" "$work/again.svg" || { echo "bench-places: FAILED: the chart is not that of the figures"; exit 1; }
+python3 - "$work/figures.json" "$bench" "$columns" "$work/chart.svg" <<'CHECK'
 import json
 import sys
+import xml.etree.ElementTree
 
 figures = json.load(open(sys.argv[1]))
 ours = {"kvm": {"kvm", "kvm --isolate"}, "process": {"process", "process --no-syscall-rewrite", "process --isolate"}}
@@ -30,5 +33,7 @@ for operation in operations:
     for place, times in measured.items():
         assert len(times["samples"]) == 2 and min(times["samples"]) > 0, (operation, place, times)
         assert times["lower_quartile"] <= times["median"] <= times["upper_quartile"], (operation, place, times)
+chart = "".join(xml.etree.ElementTree.parse(sys.argv[4]).getroot().itertext())
+assert all(f"{operation}, {place}: " in chart for operation in operations for place in places - {"native"}), chart
 print("bench-places: every figure is there, in", ", ".join(sorted(places)))
 CHECK

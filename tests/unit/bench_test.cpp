@@ -112,7 +112,7 @@ std::string why_refused(const std::vector<std::string>& columns) {
     PlaceBenchOptions options;
     options.columns = columns;
     try {
-        bench_places(options, std::vector{native_column(), previrt_column("kvm --isolate", {})});
+        bench_places("of a test", options, std::vector{native_column(), previrt_column("kvm --isolate", {})});
     } catch (const InputError& error) {
         return error.what();
     }
