@@ -41,18 +41,6 @@ std::string package_of(const std::string& name) {
     return found == packages.end() ? name : found->second;
 }
 
-bool is_in_path(const std::string& name) {
-    const char* const path = std::getenv("PATH");
-    // An unprivileged user's PATH may lack sbin.
-    std::istringstream directories(std::string(path == nullptr ? "" : path) + ":/sbin:/usr/sbin");
-    for (std::string directory; std::getline(directories, directory, ':');) {
-        if (access((directory + "/" + name).c_str(), X_OK) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 [[noreturn]] void fail(const std::string& what) {
     throw InputError(what + ": " + std::generic_category().message(errno));
 }
@@ -188,12 +176,27 @@ int wait_for_program(pid_t process) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::string path_of_program(const std::string& name) {
+    if (name.starts_with('/')) {
+        return name;
+    }
+    const char* const path = std::getenv("PATH");
+    // An unprivileged user's PATH may lack sbin.
+    std::istringstream directories(std::string(path == nullptr ? "" : path) + ":/sbin:/usr/sbin");
+    for (std::string directory; std::getline(directories, directory, ':');) {
+        if (std::string file = directory + "/" + name; access(file.c_str(), X_OK) == 0) {
+            return file;
+        }
+    }
+    return {};
+}
+
 void require_programs(const std::vector<std::string>& names) {
     std::string missing;
     std::string packages;
     std::set<std::string> named;
     for (const std::string& name : names) {
-        if (is_in_path(name)) {
+        if (!path_of_program(name).empty()) {
             continue;
         }
         missing += " " + name;

@@ -36,6 +36,8 @@ struct ProgramDescriptors {
 pid_t start_program(const Program& program, const ProgramDescriptors& descriptors);
 int wait_for_program(pid_t process);
 
+// Where a program is, by PATH; empty if it is missing.
+std::string path_of_program(const std::string& name);
 // Throws InputError with the name and Debian's package of every program that is missing.
 void require_programs(const std::vector<std::string>& names);
 

@@ -11,6 +11,7 @@
 #include "toolchain/linux/compiler.hpp"
 #include "toolchain/linux/configuration.hpp"
 #include "toolchain/linux/make_progress.hpp"
+#include "toolchain/linux/object_cache.hpp"
 #include "toolchain/linux/patches.hpp"
 #include "toolchain/linux/source.hpp"
 
@@ -53,6 +54,10 @@ public:
         }
         fs::remove(output_ + "/previrt.json");
         write_text(output_ + "/build.log", "");
+        cache_ = find_object_cache(compiler_);
+        if (!options_.plain) {
+            recording_flags_ = recording_flags(compiler_, shared_definitions(definitions_directory()));
+        }
         const std::string tree = prepare_tree();
         prepare_build_directory();
         configure(tree);
@@ -86,7 +91,10 @@ private:
     }
 
     [[nodiscard]] std::string macros_digest() const {
-        return Digest().add(options_.plain ? "plain" : read_text(compiler_.macros)).hex();
+        return Digest()
+            .add(options_.plain ? "plain"
+                                : read_text(definitions_directory() + "/previrt/" + compiler_.macros))
+            .hex();
     }
 
     // Of everything that turns Debian's source into the patched source.
@@ -166,16 +174,19 @@ private:
                             {"KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026"}}};
         auto& arguments = program.arguments;
         arguments.insert(arguments.end(), compiler_.make_variables.begin(), compiler_.make_variables.end());
+        arguments.push_back("CC=" + cache_.launcher + compiler_.program);
         if (!options_.plain) {
-            arguments.push_back("KCFLAGS=" + compiler_.flags);
-            arguments.push_back("KAFLAGS=" + compiler_.flags);
+            arguments.push_back("KCFLAGS=" + recording_flags_);
+            arguments.push_back("KAFLAGS=" + recording_flags_);
         }
         return program;
     }
 
     // OUTPUT/make: the same command for the user, above all for other modules: OUTPUT/make M=$PWD modules
     void write_make_script(const std::string& tree) const {
-        const Program program = make_program(tree);
+        Program program = make_program(tree);
+        // It may be used when the compiler is no longer the one that the environment of this build names.
+        program.environment.emplace_back("CCACHE_DISABLE", "1");
         std::string script =
             "#!/bin/sh\n# Runs make as this kernel was built, from any place: make M=$PWD modules\n";
         for (const auto& [name, value] : program.environment) {
@@ -195,6 +206,8 @@ private:
               const std::vector<std::string>& targets) const {
         Program program = make_program(tree);
         program.arguments.insert(program.arguments.end(), targets.begin(), targets.end());
+        program.environment.insert(program.environment.end(), cache_.environment.begin(),
+                                   cache_.environment.end());
         std::ofstream log(output_ + "/build.log", std::ios::app);
         std::deque<std::string> last;
         MakeProgress progress(what);
@@ -289,6 +302,8 @@ private:
     LinuxSource source_;
     LinuxConfiguration configuration_;
     std::vector<LinuxPatch> patches_;
+    ObjectCache cache_;
+    std::string recording_flags_;
     std::string output_;
     std::string build_;
 };
