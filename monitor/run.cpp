@@ -91,7 +91,7 @@ std::vector<PlaceReport> probe_places() {
 }
 
 std::string automatic_place() {
-    const char* name = nullptr;
+    std::string name;
     for (const Place& place : automatic_places()) {
         name = place.name;
         if (probe(place).works) {
