@@ -43,19 +43,19 @@ if [ "$place" = host ]; then
     root=$work/root
     mkdir "$root"
     (cd "$debian" && cpio --pass-through --quiet --make-directories --preserve-modification-time "$root" <"$work/files" && cp -a "$work/own/." "$root")
-    # A guest's programs find no descriptor open but these three.
+    # As in a guest: no descriptor is open but these three, Linux's first limits of them, nothing of the caller's environment.
     for descriptor in /proc/$BASHPID/fd/*; do
         [ "${descriptor##*/}" -le 2 ] || eval "exec ${descriptor##*/}>&-"
     done
     # One processor, as a guest has, and an empty network.
     # shellcheck disable=SC2016
     taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" unshare --mount --net --pid --ipc --uts --fork --kill-child --propagation private \
-        sh -c 'mount -t tmpfs none "$0/dev" && for device in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
+        sh -c 'ulimit -S -n 1024 && ulimit -H -n 4096 && mount -t tmpfs none "$0/dev" && for device in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
                    IFS=: read -r name major minor <<END
 $device
 END
                    mknod -m 666 "$0/dev/$name" c "$major" "$minor"
-               done && ln -s pts/ptmx "$0/dev/ptmx" && exec chroot "$0" /init chroot' "$root" </dev/null >"$work/console" 2>&1 || true
+               done && ln -s pts/ptmx "$0/dev/ptmx" && exec env -i PATH="$PATH" chroot "$0" /init chroot' "$root" </dev/null >"$work/console" 2>&1 || true
     cat "$work/console"
 else
     (cd "$debian" && cpio --create --format=newc --quiet <"$work/files") >"$work/initrd"
