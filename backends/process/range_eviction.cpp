@@ -26,7 +26,7 @@ constexpr std::uint64_t bytes_of_entry(unsigned level) {
     return page_size << (9U * (level - 1));
 }
 
-// The kernel's image and the VMM lie between, and the regions that overlap them stay.
+// It overlaps the kernel's image, the VMM or the modules.
 bool is_fixed(std::uint64_t address) {
     return address + large_page_size > kernel_address && address < modules_end;
 }
