@@ -43,16 +43,13 @@ std::uint64_t link_entry(TableNumber child, std::uint64_t guest_entry) {
 void drop(TableNumber table) {
     const Table& what = tables[table];
     const std::uint64_t* const entries = backend::table_entries(table);
-    for (unsigned i = 0; i < entries_per_table; ++i) {
-        if ((entries[i] & page_present) == 0) {
-            continue;
+    for_each_entry(entries, [&](unsigned index) {
+        if (what.level > 1) {
+            unlink_entry(entries[index]);
+        } else if ((entries[index] & page_present) != 0) {
+            note_leaf({.table = table, .index = index}, entries[index], 0);
         }
-        if (what.level == 1) {
-            note_leaf({.table = table, .index = i}, entries[i], 0);
-        } else {
-            unlink_entry(entries[i]);
-        }
-    }
+    });
     if (what.large_entry == 0) {
         unchain_table(table);
     }
@@ -87,18 +84,17 @@ void fill(TableNumber table) {
         return;
     }
     const std::uint64_t* const from = guest_table(what.guest_frame);
-    for (unsigned i = 0; i < entries_per_table; ++i) {
+    for_each_entry(from, [&](unsigned index) {
         // With few tables left, hidden faults make the tables below: only used ones take memory.
-        if (what.level > 1 && what.is_lower && free_table_count() < backend::table_count() / 4) {
-            break;
+        const bool waits = what.level > 1 && what.is_lower && free_table_count() < backend::table_count() / 4;
+        if (waits || (from[index] & page_present) == 0) {
+            return;
         }
-        if ((from[i] & page_present) != 0) {
-            entries[i] = entry_for(table, i, from[i], what.view, Purpose::in_advance);
-            if (what.level == 1) {
-                note_leaf({.table = table, .index = i}, 0, entries[i]);
-            }
+        entries[index] = entry_for(table, index, from[index], what.view, Purpose::in_advance);
+        if (what.level == 1) {
+            note_leaf({.table = table, .index = index}, 0, entries[index]);
         }
-    }
+    });
     if (what.holds_vmm && entries[vmm_index] == 0) {
         entries[vmm_index] = backend::vmm_entry(what.level, what.view == View::user);
     }

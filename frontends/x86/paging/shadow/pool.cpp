@@ -26,11 +26,7 @@ namespace {
 
 // The hypervisor may check each store to a former page table, and most entries are 0 already.
 void clear(std::uint64_t* entries) {
-    for (unsigned i = 0; i < entries_per_table; ++i) {
-        if (entries[i] != 0) {
-            entries[i] = 0;
-        }
-    }
+    for_each_entry(entries, [&](unsigned index) { entries[index] = 0; });
 }
 
 constexpr unsigned most_buried = 128;

@@ -112,6 +112,23 @@ void for_each_table(std::uint64_t guest_frame, Action action) {
 
 const std::uint64_t* guest_table(std::uint64_t guest_frame);
 
+// Calls `action` for the index of every entry of a table that is not 0. Most tables are nearly empty.
+template <typename Action>
+void for_each_entry(const std::uint64_t* entries, Action action) {
+    constexpr unsigned together = 8;
+    for (unsigned first = 0; first < entries_per_table; first += together) {
+        const std::uint64_t* const at = entries + first;
+        if ((at[0] | at[1] | at[2] | at[3] | at[4] | at[5] | at[6] | at[7]) == 0) {
+            continue;
+        }
+        for (unsigned i = first; i < first + together; ++i) {
+            if (entries[i] != 0) {
+                action(i);
+            }
+        }
+    }
+}
+
 // The local APIC's page hides the RAM behind it.
 inline bool is_ram_frame(std::uint64_t frame) {
     return frame < frame_count && frame != local_apic_frame;

@@ -143,11 +143,11 @@ void drop_root(TableNumber root) {
             continue;
         }
         const std::uint64_t* const entries = backend::table_entries(table);
-        for (unsigned i = 0; i < entries_per_table; ++i) {
-            if ((entries[i] & page_present) != 0 && !is_the_vmms(i)) {
-                unlink_entry(entries[i]);
+        for_each_entry(entries, [&](unsigned index) {
+            if (!is_the_vmms(index)) {
+                unlink_entry(entries[index]);
             }
-        }
+        });
         backend::retire_table(table);
         bury_table(table);
     }
