@@ -255,8 +255,8 @@ TEST(ProcessTable, AddsUpProcessorTime) {
 TEST(ProcessTable, CountsMemoryThatIsThere) {
     constexpr std::uint64_t block = 64U << 20U;
     IdleGuest small(shell("echo up; exec sleep 100"), "up");
-    IdleGuest large(shell("block=$(head -c " + std::to_string(block) +
-                          " /dev/zero | tr '\\0' a); echo up; read -r nothing </proc/self/fd/1"),
+    IdleGuest large(shell("sleep 100 & trap \"kill $!; exit\" TERM; block=$(head -c " +
+                          std::to_string(block) + " /dev/zero | tr '\\0' a); echo up; wait"),
                     "up");
     small.read_output();
     large.read_output();
