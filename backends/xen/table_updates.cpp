@@ -57,7 +57,8 @@ bool updates_are_flushed() {
 
 void queue_update(std::uint64_t place, std::uint64_t value) {
     const std::uint64_t where = place | MMU_NORMAL_PT_UPDATE;
-    // Linux clears an entry before it gives it other rights. Xen takes some 1,000 instructions for each write.
+    // Linux clears an entry before it gives it other rights. Xen takes some 1,000 instructions for each
+    // write.
     if (update_count != 0 && updates[update_count - 1].ptr == where) {
         updates[update_count - 1].val = value;
         return;
