@@ -3,7 +3,6 @@
 
 #include "bench/operations.hpp"
 #include "bench/save_result.hpp"
-#include "host/file.hpp"
 
 #include <cstdio>
 #include <iostream>

@@ -5,7 +5,6 @@
 #include "bench/operations.hpp"
 #include "bench/peers/xenolinux.hpp"
 #include "bench/save_result.hpp"
-#include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 #include "monitor/xen/dom0.hpp"

@@ -8,7 +8,6 @@
 #include "bench/save_result.hpp"
 #include "bench/spread.hpp"
 #include "bench/time_table.hpp"
-#include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 

@@ -17,8 +17,6 @@ namespace {
 
 using backend::TableNumber;
 
-constexpr TableNumber no_table = ~TableNumber{0};
-
 // A change for the current process, or for every process if it is in the kernel's part.
 struct Change {
     std::uint64_t address;
@@ -81,7 +79,7 @@ void note(const Use& use, std::uint8_t sides, Change change) {
 // Of a table above level 1.
 void note_link_change(std::uint64_t old, std::uint64_t changed) {
     constexpr std::uint64_t rights = page_present | page_writable | page_no_execute;
-    const TableNumber child = (old & page_present) != 0 ? backend::table_at(machine_frame_in(old)) : no_table;
+    const TableNumber child = table_below(old);
     if (child == no_table) {
         return;
     }

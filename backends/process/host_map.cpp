@@ -22,8 +22,6 @@ namespace {
 
 using backend::TableNumber;
 
-constexpr TableNumber no_table = ~TableNumber{0};
-
 // Hosts let nobody map anything below a limit of their own (vm.mmap_min_addr, 65536 by default).
 constexpr std::uint64_t often_refused_end = 0x10000;
 constexpr std::uint64_t low_addresses_end = kernel_address;
@@ -44,7 +42,7 @@ Leaf find_leaf(TableNumber root, std::uint64_t address) {
     Leaf leaf{.table = root, .place = nullptr, .writable = page_writable, .no_execute = 0};
     for (unsigned level = root_level; level > 1; --level) {
         const std::uint64_t entry = backend::table_entries(leaf.table)[table_index(address, level)];
-        leaf.table = (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
+        leaf.table = table_below(entry);
         if (leaf.table == no_table) {
             return leaf;
         }

@@ -14,8 +14,6 @@ namespace {
 
 using backend::TableNumber;
 
-constexpr TableNumber no_table = ~TableNumber{0};
-
 // The addresses of one level-1 table.
 struct Region {
     std::uint64_t address; // user_end: there is none
@@ -37,9 +35,7 @@ Region next_region(TableNumber root, std::uint64_t address) {
         TableNumber table = root;
         unsigned level = root_level;
         for (; level > 1; --level) {
-            const std::uint64_t entry = backend::table_entries(table)[table_index(address, level)];
-            const TableNumber child =
-                (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
+            const TableNumber child = table_below(backend::table_entries(table)[table_index(address, level)]);
             if (child == no_table) {
                 break;
             }

@@ -4,7 +4,6 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/host_ranges.hpp"
 #include "backends/process/user_mode/process.hpp"
-#include "frontends/x86/paging/page_entry.hpp"
 
 namespace previrt::process {
 

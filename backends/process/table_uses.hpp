@@ -2,15 +2,23 @@
 #pragma once
 
 #include "backends/process/address_space_processes.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
 
 #include <cstdint>
 
 // Which addresses of which processes use the level-1 shadow tables.
 namespace previrt::process {
 
+constexpr backend::TableNumber no_table = ~backend::TableNumber{0};
+
+// The table that an entry above level 1 names.
+inline backend::TableNumber table_below(std::uint64_t entry) {
+    return (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
+}
+
 // The last use of a level-1 table.
 struct Use {
-    std::uint64_t address = ~std::uint64_t{0}; // of its first entry; else it was never used
+    std::uint64_t address = ~std::uint64_t{0}; // of its first entry; ~0: the table was never used
     Host* host = nullptr;
     bool is_shared = false; // more than one address or process
 

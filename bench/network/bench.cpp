@@ -12,7 +12,6 @@
 #include "bench/peers/user_mode_linux.hpp"
 #include "bench/save_result.hpp"
 #include "bench/time_table.hpp"
-#include "host/file.hpp"
 #include "host/program_file.hpp"
 #include "host/temporary_directory.hpp"
 #include "monitor/network/tap.hpp"

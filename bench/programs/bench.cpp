@@ -12,7 +12,6 @@
 #include "bench/save_result.hpp"
 #include "bench/time_table.hpp"
 #include "bench/timed_program.hpp"
-#include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 #include "host/tree.hpp"
