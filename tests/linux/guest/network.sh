@@ -46,10 +46,17 @@ set_up() {
 insert_module() {
     echo $card >$driver/unbind && insmod $stock && [ -e $driver-stock/$card ]
 }
+received() {
+    cat /sys/class/net/eth0/statistics/rx_packets
+}
 # While a stream comes, which goes on behind it.
 under_traffic() { # COMMAND
+    enough=$(($(received) + 100))
     traffic receive "$peer" $((amount * 4)) &
-    usleep 100000
+    for attempt in $(seq 1000); do
+        [ "$(received)" -lt "$enough" ] || break
+        usleep 10000
+    done
     kill -0 $! || return
     "$1" && wait $!
 }
