@@ -32,6 +32,7 @@ void offsets() {
     OFFSET(VCPU_CS, cs);
     OFFSET(VCPU_SS, ss);
     OFFSET(VCPU_CPL, cpl);
+    OFFSET(VCPU_GS_EXCHANGED, gs_exchanged);
     OFFSET(VCPU_INTERRUPT_FLAG, interrupt_flag);
     OFFSET(VCPU_LSTAR, lstar);
     OFFSET(VCPU_SYSTEM_FLAGS, system_flags);

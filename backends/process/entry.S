@@ -310,6 +310,7 @@ exit_needs_iret: .byte 0
 interrupts_disabled: .byte 1
 
 	.globl user_call_number, quick_system_calls
+	.balign 8 // stubs use these while a program's AC may be set
 return_target: .quad 0
 user_call_number: .long 0 // of the stub that called last
 quick_system_calls: .byte 0

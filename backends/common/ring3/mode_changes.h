@@ -21,8 +21,10 @@
 lower_half_end: .quad 1 << 47
 	.popsection
 
+	// A program may have AC set: each access is aligned.
 	.macro note_system_call
-	movw $CPL_0_AND_GS_EXCHANGED, VCPU(CPL)
+	movb $0, VCPU(CPL)
+	movb $0xff, VCPU(GS_EXCHANGED)
 	movq $0, VCPU(SYSTEM_FLAGS)
 	movq $SELECTOR_GUEST_CODE, VCPU(CS)
 	movq $SELECTOR_GUEST_STACK, VCPU(SS)
