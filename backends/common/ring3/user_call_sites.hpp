@@ -2,23 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 // Sites of user mode's `syscall` that become jumps to a stub: the part that KVM and processes share (their
 // user_calls.hpp and calls.hpp).
 namespace previrt {
 
-constexpr std::uint64_t system_call_bytes = 2;
+// The address of a slot decides which instructions its jump may cover (DisplacedInstructions::can_use_slot).
+// In a page of slots that begins at ...fe000, with f for a byte that faults, every other number can cover
+// all.
+constexpr unsigned slot_index(unsigned number) {
+    constexpr unsigned rotated = 0xff; // bit 7 of an index is bit 10 of the address: e4 to e7, and ec to ef
+    return (number & ~rotated) | ((number & 1U) << 7U) | ((number & rotated) >> 1U);
+}
 
-// Little endian. Returns the end.
-std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes);
-
-// The instruction behind the `syscall` at this offset of a page, if it compares RAX or EAX with a number;
-// else empty.
-std::span<const std::uint8_t> comparison_at(std::span<const std::uint8_t> page, unsigned offset);
-
-// Writes a jump to the slot's target over both. Slots are in the first 2 GiB.
-void write_user_call_jump(std::uint8_t* to, const std::uint64_t* slot);
+// A program that jumps to a covered instruction faults each time. After so many faults the site becomes a
+// `syscall` again.
+constexpr unsigned most_jumps_behind = 256;
 
 // Provided by each back-end.
 // The guest's RIP while the processor is in a stub.

@@ -164,7 +164,7 @@ bool is_at_site_code_of_kernel(std::uint8_t vector) {
 
 // A site that has become a jump.
 bool is_behind_user_call() {
-    return runs_long_user_code() && address_executed(vcpu.registers.rip) != vcpu.registers.rip;
+    return runs_long_user_code() && resolve_user_call(vcpu.registers.rip);
 }
 
 // KVM's interpreter takes `int n` for an invalid opcode, whatever the gate says. This restores the

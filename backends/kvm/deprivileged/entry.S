@@ -188,9 +188,13 @@ user_call:
 	cmpq %rcx, (%rax)
 	jne 3f
 	movl user_call_number, %eax
-	movzbl user_call_comparisons(%rax), %eax
+	movslq user_call_targets(,%rax,4), %rax
 	addq %rcx, %rax
-	movq %rax, user_call_behind
+	movq %rax, user_call_target
+	movl user_call_number, %eax
+	movzbl user_call_lengths(%rax), %eax
+	addq %rcx, %rax
+	movq %rax, user_call_return_address
 	movl user_call_number, %eax
 	shlq $USER_CALL_STUB_SHIFT, %rax
 	addq $(user_call_stubs + USER_CALL_TAIL), %rax
@@ -433,10 +437,12 @@ interrupts_disabled: .byte 1
 leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
 quick_system_calls: .byte 0
-	.balign 8
-	.globl user_call_number, user_call_behind, user_call_returns, return_target, system_calls_to_sample
+	.balign 8 // stubs use these while a program's AC may be set
+	.globl user_call_number, user_call_target, user_call_return_address, user_call_returns, return_target
+	.globl system_calls_to_sample
 return_target: .quad 0
-user_call_behind: .quad 0 // the address at which the stub continues
+user_call_target: .quad 0 // the address at which the stub continues
+user_call_return_address: .quad 0 // the one that it pushes, if it calls
 user_call_returns: .quad 0 // of the current root, by the site's number
 user_call_number: .long 0
 system_calls_to_sample: .long 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/deprivileged/user_calls.hpp"
 
+#include "backends/common/ring3/displaced_instructions.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/user_call_offsets.h"
@@ -24,7 +25,7 @@ constexpr unsigned most_sites = 256;
 constexpr unsigned most_roots = 64;
 constexpr unsigned stub_bytes = 1U << USER_CALL_STUB_SHIFT;
 static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + 5); // write_stub
-static_assert(USER_CALL_TAIL + 6 + 7 <= stub_bytes);
+static_assert(USER_CALL_TAIL + most_displaced_bytes <= stub_bytes);
 constexpr std::uint64_t user_end = std::uint64_t{1} << 47U;
 constexpr std::uint32_t sampled_of = 61; // a prime, because programs call in cycles
 
@@ -37,6 +38,11 @@ struct Copy {
 struct Site {
     unsigned copy;
     unsigned offset;
+    unsigned jumps_behind;
+    bool is_given_up; // it is a `syscall` again, and stays one
+    DisplacedInstructions displaced;
+
+    [[nodiscard]] bool is_taken() const { return displaced.count != 0; }
 };
 
 // The copies that a root executes. A root without copies is free.
@@ -51,7 +57,7 @@ struct Root {
 Copy copies[most_copies];
 unsigned copy_count;
 Site sites[most_sites];
-unsigned site_count;
+unsigned site_end; // the first number that was never taken
 Root* roots;
 backend::TableNumber current_table;
 std::uint64_t no_returns[most_sites];
@@ -61,12 +67,15 @@ std::uint64_t no_returns[most_sites];
 extern "C" {
 void user_call();
 extern std::uint32_t user_call_number;
-extern std::uint64_t user_call_behind;
+extern std::uint64_t user_call_target;
+extern std::uint64_t user_call_return_address;
 extern std::uint64_t* user_call_returns;
 extern std::uint32_t system_calls_to_sample;
 std::uint8_t user_call_stubs[most_sites][stub_bytes];
-std::uint64_t user_call_slots[most_sites];
-std::uint8_t user_call_comparisons[most_sites]; // bytes
+[[gnu::section(".user_call_slots")]] std::uint64_t user_call_slots[most_sites];
+// Of each stub: the distances from behind the system call at which it ends, and to which a call returns.
+std::int32_t user_call_targets[most_sites];
+std::uint8_t user_call_lengths[most_sites];
 
 // In a table that two roots share, the site's address is unknown.
 [[noreturn]] void user_call_is_unknown() {
@@ -83,18 +92,33 @@ std::uint64_t address_of(Place* place) {
 }
 
 // mov user_call_returns, %rcx; mov 8*number(%rcx), %rcx; movl $number, user_call_number; jmp user_call; and
-// the comparison; jmp *user_call_behind
-void write_stub(unsigned number, std::span<const std::uint8_t> comparison) {
+// the displaced instructions
+void write_stub(unsigned number, const DisplacedInstructions& displaced) {
     std::uint8_t* const stub = user_call_stubs[number];
     std::uint8_t* to = put(put(stub, 0x250c8b48, 4), address_of(&user_call_returns), 4);
     to = put(put(to, 0x898b48, 3), number * sizeof(std::uint64_t), 4);
     to = put(put(put(to, 0x2504c7, 3), address_of(&user_call_number), 4), number, 4);
     put(put(to, 0xe9, 1), address_of(&user_call) - (address_of(to) + 5), 4);
-    to = stub + USER_CALL_TAIL;
-    std::memcpy(to, comparison.data(), comparison.size());
-    put(put(to + comparison.size(), 0x2524ff, 3), address_of(&user_call_behind), 4);
-    user_call_slots[number] = address_of(stub);
-    user_call_comparisons[number] = static_cast<std::uint8_t>(comparison.size());
+    put_displaced(
+        stub + USER_CALL_TAIL, displaced,
+        {.target = address_of(&user_call_target), .return_address = address_of(&user_call_return_address)});
+    user_call_slots[slot_index(number)] = address_of(stub);
+    user_call_targets[number] = displaced.target;
+    user_call_lengths[number] = displaced.bytes;
+}
+
+std::uint64_t slot_address(unsigned number) {
+    return address_of(&user_call_slots[slot_index(number)]);
+}
+
+// most_sites: there is none.
+unsigned free_number(const DisplacedInstructions& displaced) {
+    unsigned number = 0;
+    while (number < most_sites &&
+           (sites[number].is_taken() || !displaced.can_use_slot(slot_address(number)))) {
+        ++number;
+    }
+    return number;
 }
 
 std::uint8_t* guest_page(std::uint64_t frame) {
@@ -106,7 +130,8 @@ std::uint64_t machine_frame_of(const Copy& copy) {
 }
 
 void set_returns(Root& root, unsigned site) {
-    const std::uint64_t place = root.places[sites[site].copy];
+    const bool is_used = sites[site].is_taken() && !sites[site].is_given_up;
+    const std::uint64_t place = is_used ? root.places[sites[site].copy] : nowhere;
     root.returns[site] = place == nowhere ? nowhere : place + sites[site].offset + system_call_bytes;
 }
 
@@ -114,7 +139,7 @@ void set_place(Root& root, unsigned copy, std::uint64_t place, shadow::Leaf leaf
     root.place_count += (place != nowhere ? 1U : 0U) - (root.places[copy] != nowhere ? 1U : 0U);
     root.places[copy] = place;
     root.leaves[copy] = leaf;
-    for (unsigned i = 0; i < site_count; ++i) {
+    for (unsigned i = 0; i < site_end; ++i) {
         if (sites[i].copy == copy) {
             set_returns(root, i);
         }
@@ -165,19 +190,22 @@ Copy* find_or_make_copy(std::uint64_t guest_frame) {
 
 // True: it has become one.
 bool add_site(unsigned copy, unsigned offset) {
-    for (const Site& site : std::span(sites, site_count)) {
-        if (site.copy == copy && site.offset == offset) {
+    for (const Site& site : std::span(sites, site_end)) {
+        if (site.is_taken() && site.copy == copy && site.offset == offset) {
             return true;
         }
     }
-    if (site_count == most_sites) {
+    std::uint8_t* const page = copies[copy].page;
+    const DisplacedInstructions displaced = displaced_at({page, page_size}, offset);
+    const unsigned number = free_number(displaced);
+    if (displaced.count == 0 || number == most_sites) {
         return false;
     }
-    const unsigned number = site_count++;
-    sites[number] = {.copy = copy, .offset = offset};
-    std::uint8_t* const page = copies[copy].page;
-    write_stub(number, comparison_at({page, page_size}, offset));
-    write_user_call_jump(page + offset, &user_call_slots[number]);
+    sites[number] = {
+        .copy = copy, .offset = offset, .jumps_behind = 0, .is_given_up = false, .displaced = displaced};
+    site_end = std::max(site_end, number + 1);
+    write_stub(number, displaced);
+    put_user_call_jump(page + offset, slot_address(number));
     ++counters.system_calls_rewritten;
     for (Root& root : all_roots()) {
         set_returns(root, number);
@@ -208,16 +236,31 @@ std::uint64_t replacement_ended(std::uint64_t guest_frame) {
     stop_guest("a page whose copy was executed is not replaced:", guest_frame);
 }
 
+// The site's jump covers an instruction that begins at this address.
+bool begins_in(unsigned site, std::uint64_t address) {
+    const std::uint64_t distance = address - user_call_returns[site];
+    return distance < user_call_bytes && user_call_returns[site] != nowhere &&
+           sites[site].displaced.begins_at(distance);
+}
+
+void give_up(unsigned number) {
+    Site& site = sites[number];
+    const Copy& copy = copies[site.copy];
+    site.is_given_up = true;
+    std::memcpy(copy.page + site.offset, guest_page(copy.guest_frame) + site.offset, user_call_bytes);
+    for (Root& root : all_roots()) {
+        set_returns(root, number);
+    }
+}
+
 void rewrite(Root& root, std::uint64_t place, unsigned offset) {
     const auto executed = static_cast<unsigned>(std::ranges::find(root.places, place) - root.places);
     if (executed != most_copies) {
-        if (!comparison_at({copies[executed].page, page_size}, offset).empty()) {
-            add_site(executed, offset);
-        }
+        add_site(executed, offset);
         return;
     }
     const std::optional<ExecutedPage> page = shadow_executed_page(place);
-    if (!page || comparison_at({guest_page(page->guest_frame), page_size}, offset).empty()) {
+    if (!page || displaced_at({guest_page(page->guest_frame), page_size}, offset).count == 0) {
         return;
     }
     Copy* const copy = find_or_make_copy(page->guest_frame);
@@ -250,6 +293,18 @@ void follow_user_call_root(backend::TableNumber table) {
     current_table = table;
     Root* const root = find_root(table);
     user_call_returns = root != nullptr ? root->returns : no_returns;
+}
+
+bool resolve_user_call(std::uint64_t address) {
+    for (unsigned i = 0; i < site_end; ++i) {
+        if (begins_in(i, address)) {
+            if (++sites[i].jumps_behind == most_jumps_behind) {
+                give_up(i);
+            }
+            return true;
+        }
+    }
+    return false;
 }
 
 void note_user_call(std::uint64_t next) {
@@ -286,21 +341,23 @@ std::uint64_t address_seen(std::uint64_t address) {
     if (in_stub < USER_CALL_TAIL) {
         return behind - system_call_bytes;
     }
-    return behind + (in_stub == USER_CALL_TAIL ? 0 : user_call_comparisons[number]);
+    return behind + static_cast<std::uint64_t>(sites[number].displaced.seen_at(in_stub - USER_CALL_TAIL));
 }
 
 std::uint64_t address_executed(std::uint64_t address) {
-    for (unsigned i = 0; i < site_count; ++i) {
-        if (user_call_returns[i] == address) {
-            user_call_behind = address + user_call_comparisons[i];
-            return address_of(user_call_stubs[i]) + USER_CALL_TAIL;
+    for (unsigned i = 0; i < site_end; ++i) {
+        if (begins_in(i, address)) {
+            user_call_target =
+                user_call_returns[i] + static_cast<std::uint64_t>(std::int64_t{user_call_targets[i]});
+            user_call_return_address = user_call_returns[i] + user_call_lengths[i];
+            return address_of(user_call_stubs[i]) + USER_CALL_TAIL + (address - user_call_returns[i]);
         }
     }
     return address;
 }
 
 bool is_user_call(std::uint64_t address) {
-    return std::ranges::count(std::span(user_call_returns, site_count), address + system_call_bytes) != 0;
+    return std::ranges::count(std::span(user_call_returns, site_end), address + system_call_bytes) != 0;
 }
 
 } // namespace previrt

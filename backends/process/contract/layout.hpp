@@ -20,9 +20,12 @@ constexpr std::uint64_t image_address = kernel_address + kernel_room;
 constexpr std::uint64_t image_room = large_page_size;
 constexpr unsigned handover_index = 508; // the page of the image's room that holds the handover
 constexpr std::uint64_t handover_address = image_address + (std::uint64_t{handover_index} << page_shift);
-// Memory of each process alone: stubs for user mode's system calls.
-constexpr std::uint64_t calls_address = image_address + image_room;
+// Memory of each process alone: stubs for user mode's system calls. A program that jumps into the middle of a
+// rewritten system call executes the bytes 2f, and e4 to e7 or ec to ef, of a slot's address, and they fault.
+constexpr std::uint64_t calls_address = image_address + image_room + 0xf0000;
 constexpr std::uint64_t calls_bytes = 0x10000;
+constexpr std::uint64_t slots_offset = 0xe000;
+static_assert(((calls_address + slots_offset) & 0xfff000) == 0x2fe000);
 // Memory of each process alone: the stack of its signals.
 constexpr std::uint64_t private_address = calls_address + calls_bytes;
 constexpr std::uint64_t private_bytes = 0x40000;

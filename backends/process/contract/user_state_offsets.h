@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For stub.S and entry.S: numbers of layout.hpp and user_state.hpp, which asserts them.
 // NOLINTBEGIN(modernize-macro-to-enum): an assembler knows no enum.
-#define USER_STUB 0x781ff000
-#define USER_STATE 0x78210000
+#define USER_STUB 0x782ef000
+#define USER_STATE 0x78300000
 #define USER_STATE_BYTES 0x20000
 
 #define USER_RAX (USER_STATE + 0x000)

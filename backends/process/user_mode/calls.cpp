@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/process/user_mode/calls.hpp"
 
+#include "backends/common/ring3/displaced_instructions.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
@@ -31,7 +32,9 @@ constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 constexpr unsigned most_copies = 64;
 constexpr unsigned most_stubs = 512;
 constexpr unsigned stub_bytes = 64;
-constexpr unsigned stub_tail = 26; // bytes behind the jump into the VMM
+constexpr unsigned stub_tail = 26;   // bytes behind the jump into the VMM
+constexpr unsigned stub_target = 48; // the address at which it ends, and the one to which a call returns
+static_assert(stub_tail + most_displaced_bytes <= stub_target && stub_target + 16 <= stub_bytes);
 
 // A page of the guest with sites, and its executed copy.
 struct Copy {
@@ -46,20 +49,25 @@ std::uint8_t* copy_pages;
 struct Site {
     std::uint16_t copy;
     std::uint16_t offset;
-    std::uint8_t comparison[6];
-    std::uint8_t comparison_bytes;
+    std::uint16_t jumps_behind;
+    bool is_given_up; // it is a `syscall` again, and stays one
+    DisplacedInstructions displaced;
+
+    [[nodiscard]] bool is_taken() const { return displaced.count != 0; }
 };
 Site sites[most_stubs];
-unsigned site_count;
+unsigned site_end; // the first number that was never taken
 
 // The part of each host process.
 struct OwnCalls {
-    std::uint64_t slots[most_stubs];   // the targets of the sites' jumps
     std::uint64_t returns[most_stubs]; // the address behind each site whose stub is made; else nowhere
     std::uint8_t stubs[most_stubs][stub_bytes];
     std::uint64_t places[most_copies]; // the address of each executed copy
+    std::uint8_t unused[slots_offset - (std::uint64_t{most_stubs} * (stub_bytes + 8)) -
+                        (std::uint64_t{most_copies} * 8)];
+    std::uint64_t slots[most_stubs]; // by slot_index: the targets of the sites' jumps
 };
-static_assert(sizeof(OwnCalls) <= calls_bytes && offsetof(OwnCalls, slots) == 0);
+static_assert(sizeof(OwnCalls) <= calls_bytes && offsetof(OwnCalls, slots) == slots_offset);
 static_assert(calls_address + offsetof(OwnCalls, returns) == USER_CALL_RETURNS);
 static_assert(calls_address + offsetof(OwnCalls, stubs) + stub_tail == USER_CALL_TAILS);
 static_assert(stub_bytes == 1U << USER_CALL_STUB_SHIFT);
@@ -79,6 +87,11 @@ std::uint64_t stub_address(unsigned number) {
     return stubs_address + (std::uint64_t{number} * stub_bytes);
 }
 
+// For the sites' jumps.
+std::uint64_t slot_address(unsigned number) {
+    return calls_address + slots_offset + (slot_index(number) * sizeof(std::uint64_t));
+}
+
 std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t place, std::uint64_t target) {
     constexpr unsigned length = 5;
     return put(put(to, 0xe9, 1), target - (place + length), 4);
@@ -86,7 +99,7 @@ std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t place, std::uint64_t targ
 
 // ud2
 void unmake_stub(OwnCalls& calls, unsigned number) {
-    calls.slots[number] = stub_address(number);
+    calls.slots[slot_index(number)] = stub_address(number);
     calls.returns[number] = nowhere;
     put(calls.stubs[number], 0x0b0f, 2);
 }
@@ -101,12 +114,11 @@ void unmake_all(OwnCalls& calls) {
 }
 
 std::uint64_t place_of(const Site& site) {
-    const std::uint64_t page = own().places[site.copy];
+    const std::uint64_t page = site.is_taken() && !site.is_given_up ? own().places[site.copy] : nowhere;
     return page == nowhere ? nowhere : page + site.offset;
 }
 
-// movabs $behind, %rcx; movl $number, user_call_number; jmp user_call; then the comparison, and jmp *0(%rip)
-// to behind that
+// movabs $behind, %rcx; movl $number, user_call_number; jmp user_call; then the displaced instructions
 void make_stub(unsigned number) {
     OwnCalls& calls = own();
     const Site& site = sites[number];
@@ -119,10 +131,22 @@ void make_stub(unsigned number) {
     to = put(put(to, 0xb948, 2), behind, 8);
     to = put(put(put(to, 0x2504c7, 3), number_place, 4), number, 4);
     to = put_jump(to, stub_address(number) + static_cast<std::uint64_t>(to - first), entry);
-    std::memcpy(to, site.comparison, site.comparison_bytes);
-    to = put(put(to + site.comparison_bytes, 0x25ff, 2), 0, 4);
-    put(to, behind + site.comparison_bytes, 8);
+    const StubEnd end{.target = stub_address(number) + stub_target,
+                      .return_address = stub_address(number) + stub_target + 8};
+    put_displaced(to, site.displaced, end);
+    put(put(first + stub_target, behind + static_cast<std::uint64_t>(std::int64_t{site.displaced.target}), 8),
+        behind + site.displaced.bytes, 8);
     calls.returns[number] = behind;
+}
+
+// most_stubs: there is none.
+unsigned free_number(const DisplacedInstructions& displaced) {
+    unsigned number = 0;
+    while (number < most_stubs &&
+           (sites[number].is_taken() || !displaced.can_use_slot(slot_address(number)))) {
+        ++number;
+    }
+    return number;
 }
 
 // The approximate number of calls of a site.
@@ -156,7 +180,7 @@ bool is_current(const Copy& copy) {
 }
 
 void unmake_stubs_of(OwnCalls& calls, unsigned copy) {
-    for (unsigned i = 0; i < site_count; ++i) {
+    for (unsigned i = 0; i < site_end; ++i) {
         if (sites[i].copy == copy && calls.returns[i] != nowhere) {
             unmake_stub(calls, i);
         }
@@ -178,6 +202,12 @@ void drop(Copy& copy) {
     let_write(copy.frame, true);
     copy.frame = nowhere;
     outdate_all_hosts();
+}
+
+void give_up(Site& site) {
+    const Copy& copy = copies[site.copy];
+    site.is_given_up = true;
+    std::memcpy(copy.page + site.offset, copy.original + site.offset, user_call_bytes);
 }
 
 bool is_used_at(const Copy& copy, backend::TableNumber root, std::uint64_t address) {
@@ -224,8 +254,7 @@ void forget_user_calls(unsigned host, std::uint64_t address, std::uint64_t bytes
 void note_user_call(backend::TableNumber root, std::uint64_t next) {
     const std::uint64_t address = next - system_call_bytes;
     const auto offset = static_cast<unsigned>(address & (page_size - 1));
-    if (handover.rewrites_user_calls == 0 || site_count == most_stubs || address >= user_end ||
-        !is_frequent(address)) {
+    if (handover.rewrites_user_calls == 0 || address >= user_end || !is_frequent(address)) {
         return;
     }
     const std::uint64_t entry = entry_in_force(root, address);
@@ -235,8 +264,9 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     }
     const std::uint64_t frame = machine_frame_in(entry);
     const std::uint8_t* const page = page_of_frame(frame);
-    const std::span<const std::uint8_t> comparison = comparison_at({page, page_size}, offset);
-    if (comparison.empty()) {
+    const DisplacedInstructions displaced = displaced_at({page, page_size}, offset);
+    const unsigned number = free_number(displaced);
+    if (displaced.count == 0 || number == most_stubs) {
         return;
     }
     Copy* copy = find_copy(frame);
@@ -256,20 +286,18 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
         drop(*copy);
         return;
     }
-    for (const Site& site : std::span(sites, site_count)) {
-        if (site.copy == number_of(*copy) && site.offset == offset) {
+    for (const Site& site : std::span(sites, site_end)) {
+        if (site.is_taken() && site.copy == number_of(*copy) && site.offset == offset) {
             return; // this process executes the original
         }
     }
-    Site& site = sites[site_count];
-    site = {.copy = static_cast<std::uint16_t>(number_of(*copy)),
-            .offset = static_cast<std::uint16_t>(offset),
-            .comparison = {},
-            .comparison_bytes = static_cast<std::uint8_t>(comparison.size())};
-    std::memcpy(site.comparison, comparison.data(), comparison.size());
-    write_user_call_jump(copy->page + offset,
-                         reinterpret_cast<const std::uint64_t*>(calls_address) + site_count);
-    ++site_count;
+    sites[number] = {.copy = static_cast<std::uint16_t>(number_of(*copy)),
+                     .offset = static_cast<std::uint16_t>(offset),
+                     .jumps_behind = 0,
+                     .is_given_up = false,
+                     .displaced = displaced};
+    site_end = std::max(site_end, number + 1);
+    put_user_call_jump(copy->page + offset, slot_address(number));
     ++counters.system_calls_rewritten;
     use_copy(*copy, root, address & ~(page_size - 1));
 }
@@ -310,10 +338,17 @@ void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
 
 bool resolve_user_call(std::uint64_t address) {
     const std::uint64_t stub = address - stubs_address;
-    for (unsigned i = 0; i < site_count; ++i) {
+    for (unsigned i = 0; i < site_end; ++i) {
         const std::uint64_t place = place_of(sites[i]);
-        const bool is_wanted = stub / stub_bytes == i || address == place + system_call_bytes;
-        if (is_wanted && place != nowhere) {
+        if (place == nowhere) {
+            continue;
+        }
+        const bool is_behind = sites[i].displaced.begins_at(address - (place + system_call_bytes));
+        if (is_behind && ++sites[i].jumps_behind == most_jumps_behind) {
+            give_up(sites[i]);
+            return true;
+        }
+        if (is_behind || stub / stub_bytes == i) {
             make_stub(i);
             return true;
         }
@@ -332,28 +367,30 @@ std::uint64_t address_seen(std::uint64_t address) {
     if (offset >= sizeof(own().stubs)) {
         return address;
     }
-    const auto number = static_cast<unsigned>(offset / stub_bytes);
-    const Site& site = sites[number];
+    const Site& site = sites[offset / stub_bytes];
+    const std::uint64_t in_stub = offset % stub_bytes;
     const std::uint64_t at_site = place_of(site);
-    if (offset % stub_bytes < stub_tail) {
+    if (in_stub < stub_tail) {
         return at_site;
     }
-    const bool is_compared = offset % stub_bytes > stub_tail;
-    return at_site + system_call_bytes + (is_compared ? site.comparison_bytes : 0);
+    return at_site + system_call_bytes +
+           static_cast<std::uint64_t>(site.displaced.seen_at(in_stub - stub_tail));
 }
 
 std::uint64_t address_executed(std::uint64_t address) {
     const OwnCalls& calls = own();
-    for (unsigned i = 0; i < site_count; ++i) {
-        if (calls.returns[i] == address) {
-            return stub_address(i) + stub_tail;
+    for (unsigned i = 0; i < site_end; ++i) {
+        const std::uint64_t distance = address - calls.returns[i];
+        if (distance < user_call_bytes && calls.returns[i] != nowhere &&
+            sites[i].displaced.begins_at(distance)) {
+            return stub_address(i) + stub_tail + distance;
         }
     }
     return address;
 }
 
 bool is_user_call(std::uint64_t address) {
-    return std::ranges::any_of(std::span(sites, site_count),
+    return std::ranges::any_of(std::span(sites, site_end),
                                [&](const Site& site) { return place_of(site) == address; });
 }
 

@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <optional>
 
-// System calls of user mode that do not pass through the host. If a site calls often, and the instruction
-// behind it compares the result, as in C libraries, the VMM replaces
+// System calls of user mode that do not pass through the host. If a site calls often, the VMM replaces
 //
 //     0f 05            syscall          by     ff 24 e5 SLOT    jmp *SLOT
 //     48 3d IMM32      cmp $IMM, %rax
 //
-// in a copy of the page, which the program executes in place of the guest's page. SLOT is in memory of the
-// process's own, because different processes may map the copy at different addresses. It holds the address of
-// a stub: the stub enters the VMM as `syscall` would enter the kernel, and then does the comparison. Wherever
-// the processor is, the guest sees the address of its own instruction. A jump behind the site meets `e5`,
-// which faults, and continues in the stub.
+// in a copy of the page, which the program executes in place of the guest's page. The instructions behind the
+// system call may be others (displaced_instructions.hpp). SLOT is in memory of the process's own, because
+// different processes may map the copy at different addresses. It holds the address of a stub: the stub
+// enters the VMM as `syscall` would enter the kernel, and then executes these instructions. Wherever the
+// processor is, the guest sees the address of its own instruction. A jump to an instruction behind the system
+// call meets `e5` or a byte of SLOT, which faults, and continues in the stub.
 //
 // A process maps the guest's own page until it executes that page, or a neighbour that the host maps with it:
 // a program that translates other programs' code only reads it, and must not find the jump.

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * checks: 36
+ *
+ * SYSCALL with the instructions behind it that compilers and C libraries put there: a move and a call, a jump,
+ * a return, two or three short instructions, a store that faults. A VMM may have replaced them all by something
+ * quicker. They do what they say, at each of many calls, also while the program checks alignment; a call pushes
+ * the address behind it; a fault has the address of its own instruction; whoever jumps to the second or third of
+ * them finds it, however often; and an interrupt sees no address but the program's.
+ *
+ * Left out: a program that reads its own instructions.
+ */
+#include "harness/check.h"
+#include "harness/descriptors.h"
+#include "harness/paging.h"
+#include "harness/pic.h"
+#include "harness/registers.h"
+#include "harness/timer.h"
+#include "harness/user.h"
+
+#include <string.h>
+
+enum { period = 1193 /* 1 ms */, rounds = 1000, ticks_wanted = 20 };
+
+static const uintptr_t place = 0x40400000;
+static const uintptr_t absent = 0x40600000 - 8;
+
+static volatile unsigned ticks, ticks_elsewhere;
+
+static void tick(struct frame* frame) {
+    if ((frame->cs & 3) == 3) {
+        ++ticks;
+        ticks_elsewhere += frame->rip - place >= page_size;
+    }
+    end_of_interrupt(0);
+}
+
+/* RAX is RDI + 1. */
+extern const char increment_entry[];
+asm("increment_entry:\n"
+    "	lea 1(%rdi), %rax\n"
+    "	sysretq");
+
+/* A loop over a form with RBX from RDI down to 1: the form gets it in RDI, RDX and RAX, and returns in RAX
+ * what is RBX again behind `back`. RAX is 0 at the end if it always was. */
+#define LOOP(name, form, back)     \
+    ".globl " name "\n" name ":\n" \
+    "	mov %rdi, %rbx\n"             \
+    "1:	mov %rbx, %rdi\n"           \
+    "	mov %rbx, %rdx\n"             \
+    "	mov %rbx, %rax\n"             \
+    "	mov $7, %r8d\n"               \
+    "	call " form "\n" back         \
+    "	cmp %rbx, %rax\n"             \
+    "	jne forms_failed\n"           \
+    "	dec %rbx\n"                   \
+    "	jnz 1b\n"                     \
+    "	jmp forms_passed\n"
+
+extern const char forms_begin[], forms_done[], forms_end[], form_store[], form_stored[];
+extern const char loop_call[], loop_far_jump[], loop_jump[], loop_return[], loop_two[], loop_three[], loop_extend[],
+    loop_compare[], loop_relative[], loop_second_of_two[], loop_second_of_three[], loop_third_of_three[],
+    loop_second_of_extend[];
+asm(".pushsection .user, \"aw\"\n"
+    ".balign 4096\n"
+    "forms_begin:\n"
+    /* musl's way */
+    "form_call:\n"
+    "	syscall\n"
+    "	mov %rax, %rdi\n"
+    "	call 2f\n"
+    "1:	ret\n"
+    "2:	lea 1b(%rip), %rcx\n"
+    "	cmp %rcx, (%rsp)\n"
+    "	jne forms_failed\n"
+    "	lea -1(%rdi), %rax\n"
+    "	ret\n"
+    "form_far_jump:\n"
+    "	syscall\n"
+    "	mov %rax, %rdi\n"
+    "	jmp form_less_one\n"
+    "form_jump:\n"
+    "	syscall\n"
+    "	mov %rax, %rdi\n"
+    "	jmp 1f\n"
+    "	ud2\n"
+    "1:	lea -1(%rdi), %rax\n"
+    "	ret\n"
+    ".balign 16, 0xcc\n"
+    "form_return:\n"
+    "	syscall\n"
+    "	ret\n"
+    ".balign 16, 0xcc\n"
+    "form_two:\n"
+    "	syscall\n"
+    "	neg %eax\n"
+    "form_second_of_two:\n"
+    "	add $1, %eax\n"
+    "	neg %eax\n"
+    "	ret\n"
+    "form_three:\n"
+    "	syscall\n"
+    "	mov %eax, %edx\n"
+    "form_second_of_three:\n"
+    "	push %rdx\n"
+    "form_third_of_three:\n"
+    "	mov $5, %r8d\n"
+    "	pop %rax\n"
+    "	cmp $5, %r8d\n"
+    "	jne forms_failed\n"
+    "	ret\n"
+    "form_pushed:\n" /* its third instruction alone */
+    "	pop %rcx\n"
+    "	push %rcx\n"
+    "	push %rdx\n"
+    "	jmp form_third_of_three\n"
+    "form_extend:\n"
+    "	syscall\n"
+    "	movslq %eax, %rdi\n"
+    "form_second_of_extend:\n"
+    "	test %edi, %edi\n"
+    "	js forms_failed\n"
+    "	lea -1(%rdi), %rax\n"
+    "	ret\n"
+    /* A boundary in the jump's last byte. */
+    "form_compare:\n"
+    "	syscall\n"
+    "	cmp $-38, %rax\n"
+    "	je forms_failed\n"
+    "	dec %rax\n"
+    "	ret\n"
+    /* It cannot be moved. */
+    "form_relative:\n"
+    "	syscall\n"
+    "	lea form_relative(%rip), %rcx\n"
+    "	lea form_relative(%rip), %rdx\n"
+    "	cmp %rcx, %rdx\n"
+    "	jne forms_failed\n"
+    "	dec %rax\n"
+    "	ret\n"
+    /* RDI: at 0 the store faults. */
+    "form_store:\n"
+    "	mov %rdi, %rbx\n"
+    "1:	lea -1(%rbx), %rdi\n"
+    "	lea 2f(%rip), %rsi\n"
+    "	mov $0x40600000, %eax\n" /* absent */
+    "	test %rdi, %rdi\n"
+    "	cmovne %rsp, %rax\n"
+    "	lea -0x123c(%rax), %r12\n"
+    "	syscall\n"
+    "2:	mov %rax, 0x1234(%r12)\n"
+    "form_stored:\n"
+    "	cmp %rsi, %rcx\n"
+    "	jne forms_failed\n"
+    "	cmp %rax, -8(%rsp)\n"
+    "	jne forms_failed\n"
+    "	dec %rbx\n"
+    "	jmp 1b\n"
+    /* The loops. */
+    LOOP("loop_call", "form_call", "") LOOP("loop_far_jump", "form_far_jump", "") LOOP("loop_jump", "form_jump", "")
+        LOOP("loop_return", "form_return", "dec %rax\n") LOOP("loop_two", "form_two", "")
+            LOOP("loop_three", "form_three", "dec %rax\n") LOOP("loop_extend", "form_extend", "")
+                LOOP("loop_compare", "form_compare", "") LOOP("loop_relative", "form_relative", "")
+                    LOOP("loop_second_of_two", "form_second_of_two", "not %eax\n")
+                        LOOP("loop_second_of_three", "form_second_of_three", "")
+                            LOOP("loop_third_of_three", "form_pushed", "")
+                                LOOP("loop_second_of_extend", "form_second_of_extend", "inc %rax\n")
+    "form_less_one:\n"
+    "	lea -1(%rdi), %rax\n"
+    "	ret\n"
+    "forms_passed: xor %eax, %eax\n"
+    "	plain int $0x80\n"
+    "forms_done:\n"
+    "forms_failed: mov $1, %eax\n"
+    "	plain int $0x80\n"
+    "forms_end:\n"
+    ".popsection");
+
+static const struct {
+    const char *what, *loop;
+} forms[] = {
+    {"a move and a call", loop_call},
+    {"a move and a far jump", loop_far_jump},
+    {"a move and a near jump", loop_jump},
+    {"a return", loop_return},
+    {"two instructions", loop_two},
+    {"three instructions", loop_three},
+    {"an extension and a test", loop_extend},
+    {"a comparison of 4 bytes", loop_compare},
+    {"an instruction relative to RIP", loop_relative},
+};
+
+static const struct {
+    const char *what, *loop;
+} jumps[] = {
+    {"jumps to the second of two", loop_second_of_two},
+    {"jumps to the second of three", loop_second_of_three},
+    {"jumps to the third of three", loop_third_of_three},
+    {"jumps behind an extension", loop_second_of_extend},
+};
+
+static uint64_t further_flags;
+
+static struct exception run_at(const char* symbol, uint64_t argument) {
+    struct user_start start = start_of(symbol, argument);
+    start.rflags |= further_flags;
+    start.rip = place + (uint64_t)(symbol - forms_begin);
+    return run_user_from(&start);
+}
+
+static bool ends_well(const struct exception* exception) {
+    return exception->frame.rax == 0 && exception->frame.rip == place + (uint64_t)(forms_done - forms_begin);
+}
+
+static void check_loop(const char* what, const char* loop) {
+    const struct exception exception = run_at(loop, rounds);
+    check(what, ends_well(&exception));
+}
+
+static void check_forms(void) {
+    for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); ++i) {
+        check_loop(forms[i].what, forms[i].loop);
+    }
+}
+
+static void check_store(void) {
+    const struct exception exception = run_at(form_store, rounds);
+    const unsigned store_bytes = 8;
+    check_equal("a store that faults: its vector", (uint32_t)exception.frame.vector, vector_page_fault);
+    check_equal("its address", (uint32_t)exception.cr2, (uint32_t)absent);
+    check("its instruction", exception.frame.rip == place + (uint64_t)(form_stored - forms_begin) - store_bytes);
+}
+
+static void check_interrupted(void) {
+    unsigned wrong = 0;
+    ticks = 0;
+    ticks_elsewhere = 0;
+    start_periodic(period);
+    while (ticks < ticks_wanted) {
+        for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); ++i) {
+            const struct exception exception = run_at(forms[i].loop, rounds);
+            wrong += !ends_well(&exception);
+        }
+    }
+    disable_interrupts();
+    quiet_timer();
+    check_equal("interrupted: forms that went wrong", wrong, 0);
+    check_equal("interrupts that saw another address", ticks_elsewhere, 0);
+}
+
+void guest(void) {
+    static uint8_t* const code = (uint8_t*)0x3000000;
+    load_descriptor_tables();
+    prepare_user();
+    write_msr(msr_efer, read_msr(msr_efer) | efer_syscall_enable);
+    write_msr(msr_star, (uint64_t)user_code32 << 48 | (uint64_t)kernel_code << 32);
+    write_msr(msr_lstar, (uintptr_t)increment_entry);
+    write_msr(msr_sfmask, arithmetic_flags | flag_trap | flag_interrupt | flag_direction | flag_iopl |
+                              flag_nested_task | flag_resume | flag_alignment_check | flag_identification);
+    quiet_timer();
+    handlers[first_irq_vector] = tick;
+    unmask_irq(0);
+
+    memcpy(code, forms_begin, (size_t)(forms_end - forms_begin));
+    set_entry(2, page_entry((uintptr_t)code, 2), (uintptr_t)code | page_present | page_large);
+    write_cr3(read_cr3());
+    map_page(place, (uintptr_t)code, page_present | page_user);
+    check_forms();
+    check_store();
+    write_cr0(read_cr0() | cr0_alignment_mask);
+    further_flags = flag_alignment_check;
+    check_forms();
+    further_flags = 0;
+    check_interrupted();
+    for (unsigned i = 0; i < sizeof(jumps) / sizeof(*jumps); ++i) {
+        check_loop(jumps[i].what, jumps[i].loop);
+    }
+    check_forms();
+}
