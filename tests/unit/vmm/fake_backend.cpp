@@ -6,7 +6,6 @@
 #include "frontends/x86/processor/extended_state.hpp"
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/backend/events.hpp"
-#include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -148,9 +147,6 @@ std::uint64_t read_debug_register(unsigned number) {
 }
 bool compares_debug_registers() {
     return true;
-}
-std::optional<AddressRange> map_kernel_image(const KernelImage& /*image*/) {
-    return std::nullopt;
 }
 void write_xcr0(std::uint64_t /*value*/) {} // it is the host's
 std::uint64_t read_xcr0() {

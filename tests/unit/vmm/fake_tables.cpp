@@ -4,6 +4,7 @@
 #include "tests/unit/vmm/fake_backend.hpp"
 
 #include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
@@ -61,6 +62,10 @@ bool is_present(std::uint64_t entry) {
 
 TableNumber table_of(std::uint64_t entry) {
     return is_present(entry) ? backend::table_at(machine_frame_in(entry)) : ~TableNumber{0};
+}
+
+bool is_in_use(const PoolTable& table, unsigned level) {
+    return table.published && table.level == level;
 }
 
 PoolTable& published_table(TableNumber table, const char* what) {
@@ -225,8 +230,11 @@ void check_tables() {
 std::vector<std::uint64_t> writable_frames() {
     std::vector<std::uint64_t> frames;
     for (const PoolTable& table : pool) {
+        if (!is_in_use(table, 1)) {
+            continue;
+        }
         for (const std::uint64_t entry : table.issued) {
-            if (table.published && table.level == 1 && is_present(entry) && (entry & page_writable) != 0) {
+            if (is_present(entry) && (entry & page_writable) != 0) {
                 frames.push_back(backend::guest_frame_of(machine_frame_in(entry)));
             }
         }
@@ -241,10 +249,12 @@ std::uint64_t copy_of(std::uint64_t guest_frame) {
 std::vector<std::pair<TableNumber, unsigned>> leaves_of_copies() {
     std::vector<std::pair<TableNumber, unsigned>> leaves;
     for (TableNumber table = 0; table < pool.size(); ++table) {
+        if (!is_in_use(pool[table], 1)) {
+            continue;
+        }
         for (unsigned i = 0; i < entries_per_table; ++i) {
             const std::uint64_t entry = pool[table].issued[i];
-            if (pool[table].published && pool[table].level == 1 && is_present(entry) &&
-                is_copy(machine_frame_in(entry))) {
+            if (is_present(entry) && is_copy(machine_frame_in(entry))) {
                 leaves.emplace_back(table, i);
             }
         }
@@ -421,6 +431,9 @@ std::uint64_t vmm_memory_in_slot(unsigned root_index) {
 }
 bool slot_is_reserved(unsigned root_index) {
     return root_index >= 256 && root_index <= 271;
+}
+std::optional<AddressRange> map_kernel_image(const KernelImage& /*image*/) {
+    return std::nullopt;
 }
 
 } // namespace previrt::backend

@@ -10,6 +10,7 @@
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
+#include "tests/unit/vmm/guest_view.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -38,14 +39,9 @@ std::uint64_t address_of(unsigned slot, unsigned index3, unsigned index2, unsign
     return slot < 256 ? low : low | 0xffff000000000000;
 }
 
-// With the accessed bits that a processor may set in advance, and the VMM does: on the way to its own place.
-std::vector<std::uint64_t> snapshot() {
-    std::vector<std::uint64_t> copy(std::size_t{RandomGuest::table_frames} * entries_per_table);
-    std::memcpy(copy.data(), backend::guest_ram(), copy.size() * sizeof(copy[0]));
-    for (std::size_t last = entries_per_table - 1; last < copy.size(); last += entries_per_table) {
-        copy[last] |= page_accessed;
-    }
-    return copy;
+// A processor may set accessed bits in advance, and the VMM does: on the way to its own place.
+std::uint64_t in_advance(std::uint64_t place) {
+    return (place / 8) % entries_per_table == entries_per_table - 1 ? std::uint64_t{page_accessed} : 0;
 }
 
 // What the back-end knows of replacements: it is told of each that ends.
@@ -65,56 +61,8 @@ std::uint64_t replacement_ended(std::uint64_t guest_frame) {
 
 } // namespace
 
-std::uint64_t& guest_entry(std::uint64_t physical) {
-    return *reinterpret_cast<std::uint64_t*>(backend::guest_ram() + physical);
-}
-
-GuestView guest_view(std::uint64_t address, Access access) {
-    GuestView view{};
-    const bool no_execute_enabled = (vcpu.efer & efer_nxe) != 0;
-    view.error_code =
-        (access.write ? 2U : 0U) | (access.user ? 4U : 0U) | (access.fetch && no_execute_enabled ? 16U : 0U);
-    view.accessed = true;
-    bool writable = true;
-    bool user = true;
-    bool executable = true;
-    std::uint64_t table = vcpu.cr3 & 0xfffffff000;
-    for (unsigned level = 4;; --level) {
-        const unsigned shift = 3 + (9 * level);
-        const std::uint64_t place = table + (((address >> shift) & 511U) * 8);
-        const std::uint64_t entry = guest_entry(place);
-        if ((entry & 1U) == 0) {
-            return view;
-        }
-        const bool large = level > 1 && (entry & 0x80U) != 0;
-        const bool reserved = ((entry >> 40U) & 0xfffU) != 0 || (large && level > 2) ||
-                              (large && (entry & 0x1fe000U) != 0) ||
-                              (!no_execute_enabled && (entry >> 63U) != 0);
-        if (reserved) {
-            view.error_code |= 9;
-            return view;
-        }
-        view.used.push_back(place);
-        writable = writable && (entry & 2U) != 0;
-        user = user && (entry & 4U) != 0;
-        executable = executable && (entry >> 63U) == 0;
-        view.accessed = view.accessed && (entry & 0x20U) != 0;
-        view.dirty = (entry & 0x40U) != 0;
-        table = entry & 0xfffffff000;
-        if (level == 1 || large) {
-            const std::uint64_t offset = (std::uint64_t{1} << shift) - 1;
-            view.physical = (table & ~offset) | (address & offset);
-            break;
-        }
-    }
-    const bool supervisor_writes_anywhere = !access.user && (vcpu.cr0 & cr0_wp) == 0;
-    view.allowed = (user || !access.user) && (writable || !access.write || supervisor_writes_anywhere) &&
-                   (executable || !access.fetch);
-    view.error_code |= view.allowed ? 0U : 1U;
-    return view;
-}
-
-RandomGuest::RandomGuest(std::uint32_t seed, Options options) : random_(seed), options_(options) {
+RandomGuest::RandomGuest(std::uint32_t seed, Options options)
+    : random_(seed), options_(options), tables_(std::size_t{table_frames} * entries_per_table) {
     fake::start(ram_bytes, options.tables);
     vcpu.cr0 = cr0_pe | cr0_pg | (options.write_protect ? std::uint64_t{cr0_wp} : 0);
     vcpu.cr4 = cr4_pae;
@@ -124,6 +72,7 @@ RandomGuest::RandomGuest(std::uint32_t seed, Options options) : random_(seed), o
     ended_count = 0;
     shadow_start_replacements({.left = replacement_left, .ended = replacement_ended});
     make_direct_map();
+    std::memcpy(tables_.data(), backend::guest_ram(), tables_.size() * sizeof(tables_[0]));
     roots_ = {1 * page_bytes, 2 * page_bytes, 3 * page_bytes};
     load_root(roots_[0]);
 }
@@ -232,9 +181,8 @@ void RandomGuest::write_annotated() {
     }
     execute_page_table_access(instruction);
     ASSERT_FALSE(exception_is_raised());
-    const bool is_last = (place / 8) % entries_per_table == entries_per_table - 1;
-    const std::uint64_t in_advance = is_last ? std::uint64_t{page_accessed} : 0; // see snapshot()
-    ASSERT_EQ(guest_entry(place) | in_advance, wanted | in_advance);
+    ASSERT_EQ(guest_entry(place) | in_advance(place), wanted | in_advance(place));
+    tables_[place / 8] = wanted;
     if (instruction.kind == SiteKind::page_table_exchange) {
         ASSERT_EQ(vcpu.registers.general[rcx], old);
     }
@@ -242,11 +190,13 @@ void RandomGuest::write_annotated() {
 }
 
 void RandomGuest::write_unannotated(std::uint64_t physical, std::uint64_t entry) {
+    backend::flush_entries(); // as at the last return to user mode
     use(direct_base + physical, {.write = true});
     if (!guest_view(direct_base + physical, {.write = true}).allowed) {
         return;
     }
     guest_entry(physical) = entry;
+    tables_[physical / 8] = entry;
     stale_ = unannotated_ = true;
 }
 
@@ -288,7 +238,6 @@ std::uint64_t RandomGuest::replacements_ended() {
 
 void RandomGuest::use(std::uint64_t address, Access access) {
     const GuestView before = guest_view(address, access);
-    const std::vector<std::uint64_t> tables = snapshot();
     const fake::Translated first = fake::access(address, access);
     const auto describe = [&] {
         return testing::Message() << std::hex << address << (access.write ? " write" : " read")
@@ -309,7 +258,6 @@ void RandomGuest::use(std::uint64_t address, Access access) {
         ++refused_;
         ASSERT_FALSE(before.allowed) << describe();
         ASSERT_EQ(fault.error_code, before.error_code) << describe();
-        ASSERT_EQ(snapshot(), tables) << describe();
         return;
     }
     ASSERT_TRUE(before.allowed) << describe();
@@ -317,13 +265,25 @@ void RandomGuest::use(std::uint64_t address, Access access) {
     ASSERT_EQ(second.result, Translation::done) << describe() << ": a second fault";
     ASSERT_EQ(second.physical, before.physical) << describe();
     ++done_;
-    // Of the guest's tables only the bits of this walk have changed.
-    std::vector<std::uint64_t> expected = tables;
-    for (const std::uint64_t place : before.used) {
-        expected[place / 8] |= page_accessed;
+    for (const std::uint64_t place : before.used()) {
+        tables_[place / 8] |= page_accessed;
+        ASSERT_EQ(guest_entry(place) | page_dirty, tables_[place / 8] | page_dirty) << describe();
     }
-    expected[before.used.back() / 8] |= access.write ? std::uint64_t{page_dirty} : 0;
-    ASSERT_EQ(snapshot(), expected) << describe();
+    const std::uint64_t last = before.used().back();
+    tables_[last / 8] |= access.write ? std::uint64_t{page_dirty} : 0;
+    ASSERT_EQ(guest_entry(last), tables_[last / 8]) << describe();
+}
+
+// Of the guest's tables, only the bits of walks have changed.
+void RandomGuest::check_tables() const {
+    const std::size_t bytes = tables_.size() * sizeof(tables_[0]);
+    if (std::memcmp(tables_.data(), backend::guest_ram(), bytes) == 0) {
+        return;
+    }
+    for (std::size_t place = 0; place < bytes; place += 8) {
+        ASSERT_EQ(guest_entry(place) | in_advance(place), tables_[place / 8] | in_advance(place))
+            << "entry " << (place / 8) % entries_per_table << " of frame " << place / page_bytes;
+    }
 }
 
 void RandomGuest::check_address(std::uint64_t address) {
@@ -340,7 +300,8 @@ void RandomGuest::check_address(std::uint64_t address) {
     }
 }
 
-void RandomGuest::check() {
+void RandomGuest::check() const {
+    check_tables();
     backend::flush_entries();
     for (const unsigned slot : slots) {
         for (const unsigned index3 : indices) {
@@ -401,7 +362,7 @@ void RandomGuest::step() {
     if (testing::Test::HasFatalFailure()) {
         return;
     }
-    if (!stale_ && chance(10)) {
+    if (!stale_ && chance(1)) {
         check();
         fake::check_tables();
     } else if (!unannotated_) {

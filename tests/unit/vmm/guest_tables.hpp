@@ -4,24 +4,10 @@
 #include "frontends/x86/paging/page_walk.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <vector>
 
 namespace previrt {
-
-// What the guest's own tables say, by the manual, with CR0.WP and EFER.NXE of the Vcpu: the tests' oracle.
-struct GuestView {
-    bool allowed;
-    std::uint32_t error_code;
-    std::uint64_t physical;
-    std::vector<std::uint64_t> used; // guest-physical addresses of the entries on the way
-    bool accessed;                   // all of them have it
-    bool dirty;                      // the last has it
-};
-GuestView guest_view(std::uint64_t address, Access access);
-
-std::uint64_t& guest_entry(std::uint64_t physical);
 
 // A guest that writes random page tables, some of them shared, some of one frame at several addresses. RAM is
 // mapped once for the kernel, in a slot that never changes.
@@ -44,7 +30,7 @@ public:
 
     void step();
     // What must hold whenever every write has been flushed.
-    static void check();
+    void check() const;
     void flush();
     // Everything given back: what remains is one empty root.
     void end();
@@ -71,12 +57,14 @@ private:
     void replace_page(std::uint64_t address);
     void use(std::uint64_t address, Access access);
     static void check_address(std::uint64_t address);
+    void check_tables() const;
 
     std::mt19937 random_;
     Options options_;
     std::vector<std::uint64_t> roots_;
-    bool stale_ = false;       // entries were written since the last flush
-    bool unannotated_ = false; // some of them without an annotation
+    std::vector<std::uint64_t> tables_; // what the guest's tables hold by the manual
+    bool stale_ = false;                // entries were written since the last flush
+    bool unannotated_ = false;          // some of them without an annotation
     std::uint64_t done_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t replacements_ = 0;

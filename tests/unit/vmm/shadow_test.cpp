@@ -2,6 +2,8 @@
 // Random guest page tables and random operations on them, against the manual's walk.
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/guest_tables.hpp"
+#include "tests/unit/vmm/guest_view.hpp"
+#include "tests/unit/vmm/random_run.hpp"
 
 #include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/page_walk.hpp"
@@ -17,23 +19,24 @@ namespace previrt {
 namespace {
 
 constexpr unsigned seeds = 3;
-constexpr unsigned steps = 1000;
+constexpr std::uint64_t usual_steps = 25'000;
 constexpr std::uint32_t enough_tables = 100; // with fewer, some are evicted
 
-void run(RandomGuest::Options options, unsigned first_seed = 1) {
+void run(RandomGuest::Options options) {
+    const RandomRun how = random_run(seeds, usual_steps);
     std::uint64_t evicted = 0;
-    for (unsigned seed = first_seed; seed < first_seed + seeds; ++seed) {
-        SCOPED_TRACE("seed " + std::to_string(seed));
+    for (std::uint32_t seed = how.first_seed; seed - how.first_seed < how.seeds; ++seed) {
+        SCOPED_TRACE("again: PREVIRT_SEED=" + std::to_string(seed));
         RandomGuest guest(seed, options);
-        for (unsigned step = 0; step < steps; ++step) {
-            SCOPED_TRACE("step " + std::to_string(step));
+        for (std::uint64_t step = 0; step < how.steps; ++step) {
             guest.step();
             if (testing::Test::HasFatalFailure()) {
+                ADD_FAILURE() << "in step " << step;
                 return;
             }
         }
         guest.flush();
-        RandomGuest::check();
+        guest.check();
         EXPECT_GT(guest.accesses_done(), 50U);
         EXPECT_GT(guest.accesses_refused(), 50U);
         EXPECT_GT(counters.unannotated_writes, 0U);

@@ -7,6 +7,7 @@
 #include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/guest_tables.hpp"
+#include "tests/unit/vmm/guest_view.hpp"
 
 #include <gtest/gtest.h>
 
