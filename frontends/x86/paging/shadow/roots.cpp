@@ -122,8 +122,12 @@ void follow_table(TableNumber table) {
     const Table& what = tables[table];
     const std::uint64_t* const from = guest_table(what.guest_frame);
     const std::uint64_t* const entries = backend::table_entries(table);
+    // The two roots of a pair lose their entries to eviction one by one.
+    const TableNumber user_root = what.level == root_level ? what.user_root : no_table;
+    const std::uint64_t* const user_entries =
+        user_root == no_table ? entries : backend::table_entries(user_root);
     for (unsigned i = 0; i < entries_per_table; ++i) {
-        if (from[i] == 0 && entries[i] == 0) {
+        if ((from[i] | entries[i] | user_entries[i]) == 0) {
             continue;
         }
         if (what.level == root_level) {

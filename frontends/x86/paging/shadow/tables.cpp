@@ -81,9 +81,9 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
     for_each_table(frame, [&](TableNumber table) {
         if (tables[table].level != root_level) {
             change_entry(table, index, entry, tables[table].view);
-        } else if (level >= root_level) {
+        } else if (level >= root_level || table == current_root) {
             change_root_slot(table, index, entry);
-        } else if (table != current_root) {
+        } else {
             drop_root(table); // the guest freed it, which no annotation tells, and it is another table now
         }
     });
@@ -91,7 +91,12 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
 
 backend::TableNumber shadow_root_of(std::uint64_t address) {
     const std::uint64_t root = frame_of(root_of(address));
-    return root == frame_of(vcpu.cr3) ? current_root : find_or_make_root(root);
+    if (root == frame_of(vcpu.cr3)) {
+        return current_root;
+    }
+    const TableNumber table = find_or_make_root(root);
+    backend::flush_entries(); // a new root protects pages of tables, to which the guest could write
+    return table;
 }
 
 namespace {

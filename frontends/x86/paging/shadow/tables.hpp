@@ -11,10 +11,11 @@ namespace previrt {
 // Page tables for the real processor, kept in step with the guest's own, which stay plain guest memory.
 //
 // A shadow table stands for one guest table (or for one large page). It is filled when it is made, and
-// follows annotated writes at once. An entry is absent while its accessed bit is clear, and read-only while
-// its dirty bit is clear, so that the first use is a hidden fault, which sets the bit. Linux presets both
-// bits in kernel mappings: these never fault. A hypervisor that pushes a trap's frame on the kernel's current
-// stack depends on this.
+// follows annotated writes at once, and others at the next flush, if the guest has been in user mode since
+// the table was linked: only then is the table protected. An entry is absent while its accessed bit is clear,
+// and read-only while its dirty bit is clear, so that the first use is a hidden fault, which sets the bit.
+// Linux presets both bits in kernel mappings: these never fault. A hypervisor that pushes a trap's frame on
+// the kernel's current stack depends on this.
 //
 // The pool of tables has a fixed size, and may be smaller than the guest's tables: hidden faults make evicted
 // tables again.
