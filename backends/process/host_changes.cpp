@@ -11,6 +11,8 @@
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 
+#include <span>
+
 namespace previrt::process {
 
 namespace {
@@ -50,14 +52,20 @@ void follow(const Change& change) {
     change_range(change.address, change.bytes, change.protection);
 }
 
+// The next changes that are followed are all there can be.
+void outdate_everything() {
+    outdate_all_hosts();
+    kernel_change_count += most_kernel_changes + 1;
+}
+
 void note(const Use& use, std::uint8_t sides, Change change) {
+    if (use.is_shared) {
+        outdate_everything();
+        return;
+    }
     if (is_kernels(change.address)) {
         change.protection = 0;
         kernel_changes[kernel_change_count++ % most_kernel_changes] = change;
-        return;
-    }
-    if (use.is_shared) {
-        outdate_all_hosts();
         return;
     }
     if ((sides & users_side) != 0) {
@@ -76,6 +84,20 @@ void note(const Use& use, std::uint8_t sides, Change change) {
     }
 }
 
+// The addresses below an entry that named this table. It may live on below another entry.
+void note_unlinked(TableNumber table) {
+    if (use_of(table).is_known()) {
+        note_retired(table);
+        return;
+    }
+    for (const std::uint64_t entry : std::span(backend::table_entries(table), entries_per_table)) {
+        const TableNumber child = entry == 0 ? no_table : table_below(entry);
+        if (child != no_table) {
+            note_unlinked(child);
+        }
+    }
+}
+
 // Of a table above level 1.
 void note_link_change(std::uint64_t old, std::uint64_t changed) {
     constexpr std::uint64_t rights = page_present | page_writable | page_no_execute;
@@ -85,10 +107,8 @@ void note_link_change(std::uint64_t old, std::uint64_t changed) {
     }
     const bool is_same =
         machine_frame_in(old) == machine_frame_in(changed) && ((old ^ changed) & rights) == 0;
-    if (!is_same && use_of(child).is_known()) {
-        note_retired(child);
-    } else if (!is_same && machine_frame_in(old) == machine_frame_in(changed)) {
-        forget_everything(); // the rights of more than 2 MiB change
+    if (!is_same) {
+        note_unlinked(child);
     }
 }
 
@@ -129,7 +149,9 @@ void change_entry_of(TableNumber table, unsigned index, std::uint64_t changed) {
         }
     }
     note(use, sides,
-         {.address = address, .bytes = page_size, .protection = stays ? protection_of(changed) : 0});
+         {.address = address,
+          .bytes = page_size,
+          .protection = stays ? protection_of(changed) & ~use.forbidden : 0});
 }
 
 void note_retired(TableNumber table) {
@@ -172,8 +194,7 @@ bool changes_are_followed() {
 }
 
 void forget_everything() {
-    outdate_all_hosts();
-    kernel_change_count += most_kernel_changes + 1;
+    outdate_everything();
     follow_changes();
 }
 

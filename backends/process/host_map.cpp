@@ -36,6 +36,11 @@ struct Leaf {
     [[nodiscard]] std::uint64_t effective(std::uint64_t entry) const {
         return (entry & (writable | ~std::uint64_t{page_writable})) | no_execute;
     }
+
+    void note_use(std::uint64_t address) const {
+        constexpr std::uint32_t all = may_read | may_write | may_execute;
+        process::note_use(table, address, all & ~protection_of(effective(page_writable)));
+    }
 };
 
 Leaf find_leaf(TableNumber root, std::uint64_t address) {
@@ -155,14 +160,15 @@ bool is_allowed(const Leaf& leaf, HostAccess access) {
            (!access.fetch || (rights & page_no_execute) == 0);
 }
 
-// User mode may execute the page, or write to a page whose copy is executed.
+// User mode may execute the page, or somebody write to a page whose copy is executed.
 void follow_users_mapping(TableNumber root, const Leaf& leaf, const Run& run, std::uint64_t address,
                           HostAccess access) {
     const std::uint64_t first = *(leaf.place - run.before);
     const std::uint64_t start = start_of(run, address);
     const std::uint64_t bytes = std::uint64_t{run.before + 1 + run.behind} << page_shift;
     const bool is_writable = (leaf.effective(first) & page_writable) != 0;
-    if (start < user_end && (is_writable || (leaf.effective(first) & page_no_execute) == 0)) {
+    const bool is_users_code = !is_kernels(start) && (leaf.effective(first) & page_no_execute) == 0;
+    if (is_writable || is_users_code) {
         follow_mapping(root, {.address = start,
                               .bytes = bytes,
                               .frame = machine_frame_in(first),
@@ -187,7 +193,7 @@ Filled fill_user(TableNumber root, std::uint64_t address, HostAccess access) {
             return filled;
         }
     }
-    note_use(leaf.table, address);
+    leaf.note_use(address);
     const Run run = find_run(leaf, address, users_side);
     const std::uint64_t start = start_of(run, address);
     const std::uint64_t bytes = std::uint64_t{run.before + 1 + run.behind} << page_shift;
@@ -210,7 +216,7 @@ Filled fill_host(TableNumber root, std::uint64_t address, HostAccess access) {
     if (current_host().mapped_ranges >= handover.most_ranges) {
         evict_ranges(root);
     }
-    note_use(leaf.table, address);
+    leaf.note_use(address);
     Run run = find_run(leaf, address, kernels_side);
     Mapped mapped = map_run(leaf, run, address);
     if (mapped == Mapped::refused && run.before != 0) { // perhaps because of its neighbours

@@ -71,6 +71,10 @@ void change_range(std::uint64_t address, std::uint64_t bytes, std::uint32_t prot
         return;
     }
     empty_users_part();
+    if (change(address, bytes, protection)) {
+        return;
+    }
+    empty_kernels_part();
     if (!change(address, bytes, protection)) {
         stop_guest("the host does not change the mapping of the guest's memory at", address);
     }

@@ -20,7 +20,7 @@ enum class Mapped : std::uint8_t { done, failed, refused };
 // The rights and the frame of this shadow entry.
 Mapped map_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t entry);
 std::uint32_t protection_of(std::uint64_t entry);
-// 0: it is unmapped. If the host refuses that, the whole user's part is.
+// 0: it is unmapped. If the host refuses that, the whole user's part is, and if need be the kernel's part.
 void change_range(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection);
 void empty_users_part();
 void empty_kernels_part();

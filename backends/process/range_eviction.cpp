@@ -3,6 +3,7 @@
 
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
+#include "backends/process/host_changes.hpp"
 #include "backends/process/host_ranges.hpp"
 #include "backends/process/table_uses.hpp"
 #include "backends/process/user_mode/process.hpp"
@@ -114,6 +115,7 @@ void evict(const Region& region) {
 void evict_ranges(TableNumber root) {
     constexpr std::uint64_t part_evicted = 16; // more would come back at once, less is looked for too often
     static std::uint64_t hand;
+    follow_changes(); // what is unmapped here must not change when other pages are there
     const std::uint64_t wanted = handover.most_ranges - (handover.most_ranges / part_evicted);
     std::uint64_t ranges = count_ranges(root);
     bool is_second_lap = false;

@@ -40,14 +40,15 @@ const Use& use_of(TableNumber table) {
     return uses[table];
 }
 
-void note_use(TableNumber table, std::uint64_t address) {
+void note_use(TableNumber table, std::uint64_t address, std::uint32_t forbidden) {
     Use& use = uses[table];
     const std::uint64_t first = address & ~(large_page_size - 1);
     if (!use.is_known()) {
-        use = {.address = first, .host = &current_host(), .is_shared = false};
+        use = {.address = first, .host = &current_host()};
     } else if (use.address != first || (use.host != &current_host() && !is_kernels(address))) {
         use.is_shared = true;
     }
+    use.forbidden = forbidden;
 }
 
 void forget_use(TableNumber table) {

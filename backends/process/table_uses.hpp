@@ -20,7 +20,8 @@ inline backend::TableNumber table_below(std::uint64_t entry) {
 struct Use {
     std::uint64_t address = ~std::uint64_t{0}; // of its first entry; ~0: the table was never used
     Host* host = nullptr;
-    bool is_shared = false; // more than one address or process
+    bool is_shared = false;      // more than one address or process
+    std::uint32_t forbidden = 0; // protection that the entries above take away
 
     [[nodiscard]] bool is_known() const { return address != ~std::uint64_t{0}; }
 };
@@ -31,7 +32,7 @@ enum Side : std::uint8_t { kernels_side = 1, users_side = 2 };
 
 void start_table_uses();
 const Use& use_of(backend::TableNumber table);
-void note_use(backend::TableNumber table, std::uint64_t address);
+void note_use(backend::TableNumber table, std::uint64_t address, std::uint32_t forbidden);
 void forget_use(backend::TableNumber table);
 
 // The sides that may map an entry.

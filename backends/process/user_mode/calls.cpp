@@ -8,6 +8,7 @@
 #include "backends/process/frame_offsets.h"
 #include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
+#include "backends/process/host_ranges.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
@@ -197,11 +198,12 @@ void forget(OwnCalls& calls, std::uint64_t address, std::uint64_t bytes) {
     }
 }
 
-// No process executes it any more.
+// No process executes it any more: not even the current one, until its next change.
 void drop(Copy& copy) {
-    let_write(copy.frame, true);
+    const std::uint64_t frame = copy.frame;
     copy.frame = nowhere;
     outdate_all_hosts();
+    let_write(frame, true);
 }
 
 void give_up(Site& site) {
@@ -254,7 +256,7 @@ void forget_user_calls(unsigned host, std::uint64_t address, std::uint64_t bytes
 void note_user_call(backend::TableNumber root, std::uint64_t next) {
     const std::uint64_t address = next - system_call_bytes;
     const auto offset = static_cast<unsigned>(address & (page_size - 1));
-    if (handover.rewrites_user_calls == 0 || address >= user_end || !is_frequent(address)) {
+    if (handover.rewrites_user_calls == 0 || is_kernels(address) || !is_frequent(address)) {
         return;
     }
     const std::uint64_t entry = entry_in_force(root, address);
@@ -280,8 +282,7 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
         std::memcpy(copy->original, page, page_size);
         std::memcpy(copy->page, page, page_size);
         ++copy_count;
-        let_write(frame, false);
-        outdate_all_hosts(); // so that a writable mapping of it shows
+        forget_everything(); // a writable mapping of it has to show, wherever it is
     } else if (!is_current(*copy)) {
         drop(*copy);
         return;
