@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint8_t floating_bus = 0xff;
 constexpr std::uint32_t port_count = 0x1'0000;
+constexpr unsigned first_bar = 0x10; // in a configuration space
 
 constexpr bool is_uart(std::uint16_t port) {
     return (port & ~7U) == Pc::uart_port;
@@ -50,19 +51,26 @@ void Pc::start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64
     pic.set_line(timer_irq, pit.output(0, now));
 }
 
-// As firmware leaves it: decoded, and with a level-triggered interrupt of its own.
-void Pc::insert_network_card(const ethernet::MacAddress& address) {
+std::uint32_t Pc::index_of(const PciFunction& function) const {
+    return static_cast<std::uint32_t>(&function - pci.functions.data());
+}
+
+void Pc::configure(PciFunction& function, unsigned irq) {
     constexpr unsigned command = 0x04;
-    constexpr unsigned base_address = 0x10;
     constexpr unsigned interrupt_line = 0x3c;
     constexpr std::uint16_t level_triggered = 0x4d1; // IRQ 8 to 15
+    function.set(interrupt_line, 1, irq);
+    function.set(command, 1, 3);
+    pic.write(level_triggered, static_cast<std::uint8_t>(pic.read(level_triggered) | (1U << (irq - 8))));
+}
+
+void Pc::insert_network_card(const ethernet::MacAddress& address) {
     PciFunction* const function = dp83820::add_function(pci, network_device);
-    function->set(base_address + (4 * dp83820::io_bar), 4, network_ports | 1U);
-    function->set(base_address + (4 * dp83820::memory_bar), 4, network_memory);
-    function->set(interrupt_line, 1, network_irq);
-    function->set(command, 1, 3);
-    pic.write(level_triggered, 1U << (network_irq - 8));
+    function->set(first_bar + (4 * dp83820::io_bar), 4, network_ports | 1U);
+    function->set(first_bar + (4 * dp83820::memory_bar), 4, network_memory);
+    configure(*function, network_irq);
     network.start(address, dp83820::Transceiver::copper);
+    network_index = index_of(*function);
     has_network = true;
 }
 
@@ -78,6 +86,9 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
     }
     if (const std::optional<std::uint32_t> offset = network_register(port, width)) {
         return read_network(*offset, now);
+    }
+    if (const std::optional<std::uint32_t> offset = balloon_register(port)) {
+        return read_balloon(*offset, width);
     }
     std::uint32_t value = 0;
     for (unsigned i = 0; i < width; ++i) {
@@ -105,6 +116,9 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
     if (const std::optional<std::uint32_t> offset = network_register(port, width)) {
         return write_network(*offset, value, now) != Written::nothing;
     }
+    if (const std::optional<std::uint32_t> offset = balloon_register(port)) {
+        return write_balloon(*offset, width, value);
+    }
     for (unsigned i = 0; i < width; ++i) {
         if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
                         now) &&
@@ -118,9 +132,10 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
 bool Pc::decodes(std::uint16_t port) const {
     const bool is_network = has_network && network_function().decodes_io() &&
                             port - network_function().bar_address(dp83820::io_bar) < dp83820::io_bar_bytes;
-    return is_network || PicPair::decodes(port) || is_uart(port) || Pit8254::decodes(port) ||
-           SystemControl::decodes(port) || Rtc::decodes(port) || KeyboardController::decodes(port) ||
-           is_pci_address_byte(port) || is_pci_data(port, 1) || find_absent(port) != nullptr;
+    return is_network || balloon_register(port) || PicPair::decodes(port) || is_uart(port) ||
+           Pit8254::decodes(port) || SystemControl::decodes(port) || Rtc::decodes(port) ||
+           KeyboardController::decodes(port) || is_pci_address_byte(port) || is_pci_data(port, 1) ||
+           find_absent(port) != nullptr;
 }
 
 bool Pc::claims_port(std::uint16_t port, unsigned width) const {

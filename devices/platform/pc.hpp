@@ -10,6 +10,7 @@
 #include "devices/platform/system_control.hpp"
 #include "devices/rtc/rtc.hpp"
 #include "devices/uart16550/uart16550.hpp"
+#include "devices/virtio_balloon/virtio_balloon.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -35,29 +36,40 @@ struct Pc {
     Pci pci{};
     SystemControl control{};
     KeyboardController keyboard{};
-    Dp83820 network{}; // if has_network
+    Dp83820 network{};       // if has_network
+    VirtioBalloon balloon{}; // if has_balloon
     bool has_network = false;
+    bool has_balloon = false;
     Request request = Request::none; // stays until the VMM takes it
     std::uint64_t advanced_to = 0;
     std::uint64_t timer_edges = 0;      // on IRQ0
     std::uint64_t lost_timer_edges = 0; // of those: without an interrupt of their own
+    std::uint32_t network_index = 0;    // among the functions of `pci`
+    std::uint32_t balloon_index = 0;
 
     static constexpr unsigned timer_irq = 0;
     static constexpr unsigned uart_irq = 4;
     static constexpr unsigned rtc_irq = 8;
     static constexpr unsigned network_irq = 11;
+    static constexpr unsigned balloon_irq = 10;
     static constexpr unsigned network_device = 3; // on the PCI bus
+    static constexpr unsigned balloon_device = 4;
     // The initial address of the card's registers, above RAM.
     static constexpr std::uint32_t network_memory = 0xfe00'0000;
     static constexpr std::uint16_t network_ports = 0xc000;
+    static constexpr std::uint16_t balloon_ports = 0xc100;
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // Called once on a new Pc: the state that firmware leaves.
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
     // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);
+    void insert_balloon();
     // The card may reach the guest's memory.
     [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
+
+    // The driver has given the balloon something, and the balloon may reach the guest's memory.
+    [[nodiscard]] bool balloon_is_notified() const;
 
     // nullopt, false: no device claims the port, or a device claims it and does not model the access. `width`
     // is 1, 2 or 4 bytes; bytes outside the device float.
@@ -89,13 +101,14 @@ struct Pc {
     // Called after a change at the far side of a device.
     void update_lines();
     void update_network_line(std::uint64_t now);
+    void update_balloon_line();
 
     // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
     // change it.
     [[nodiscard]] std::optional<std::uint64_t> next_event() const;
 
 private:
-    static constexpr std::uint32_t network_index = 1; // behind the host bridge
+    [[nodiscard]] std::uint32_t index_of(const PciFunction& function) const;
 
     std::optional<std::uint8_t> read_byte(std::uint16_t port, std::uint64_t now);
     bool write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now);
@@ -105,6 +118,7 @@ private:
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
     void set_timer_line(bool level);
     [[nodiscard]] const PciFunction& network_function() const { return pci.functions[network_index]; }
+    [[nodiscard]] const PciFunction& balloon_function() const { return pci.functions[balloon_index]; }
     [[nodiscard]] bool network_line(std::uint64_t now) const;
     // The card's register at this port, if it is one.
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint16_t port, unsigned width) const;
@@ -112,6 +126,12 @@ private:
     std::optional<std::uint32_t> read_network(std::uint32_t offset, std::uint64_t now);
     Written write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
     [[nodiscard]] bool is_local_apic(std::uint64_t address, unsigned width) const;
+    // The balloon's register at this port, if it is one.
+    [[nodiscard]] std::optional<std::uint32_t> balloon_register(std::uint16_t port) const;
+    std::optional<std::uint32_t> read_balloon(std::uint32_t offset, unsigned width);
+    bool write_balloon(std::uint32_t offset, unsigned width, std::uint32_t value);
+    // As firmware leaves a card: decoded, and with a level-triggered interrupt of 8 to 15.
+    void configure(PciFunction& function, unsigned irq);
     struct Lines {
         bool timer_rose;
         bool timer;
