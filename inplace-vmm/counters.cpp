@@ -121,6 +121,7 @@ void print_counters() {
     member("packets_lost") << counters.packets_lost;
     member("floating_ports") << counters.floating_ports;
     member("floating_memory") << counters.floating_memory;
+    member("pages_released") << counters.pages_released;
     member("packet_calls") << counters.packet_calls;
     print << "}\n";
 }

@@ -36,7 +36,8 @@ struct Counters {
     std::uint64_t packets_lost;   // by the back-end: invalid packets, and those that the peer reports as lost
     std::uint64_t floating_ports; // accesses that no device answers
     std::uint64_t floating_memory;
-    std::uint64_t packet_calls; // doorbells to the peer, which were needed because it waited
+    std::uint64_t pages_released; // that the guest gave back to the host
+    std::uint64_t packet_calls;   // doorbells to the peer, which were needed because it waited
 };
 
 extern "C" Counters counters;

@@ -6,6 +6,7 @@
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/released_memory.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -40,6 +41,14 @@ void map(std::uint64_t address, std::uint64_t bytes, std::uint32_t flags, std::u
     }
 }
 
+// Makes a hole in the file: all processes that map these pages then find zeros.
+void remove(std::uint64_t address, std::uint64_t bytes) {
+    constexpr std::uint64_t advice = 9; // MADV_REMOVE
+    if (call_host(call_madvise, {.first = address, .second = bytes, .third = advice}) != 0) {
+        stop_guest("the host does not take memory back, at", address);
+    }
+}
+
 } // namespace
 
 std::uint8_t* part_of_vmm(const Part& part) {
@@ -51,13 +60,8 @@ std::span<const std::uint8_t> package() {
 }
 
 void drop_package() {
-    constexpr std::uint64_t remove = 9;
     const std::uint64_t rounded = (handover.package.bytes + page_size - 1) & ~(page_size - 1);
-    if (call_host(call_madvise,
-                  {.first = address_of(part_of_vmm(handover.package)), .second = rounded, .third = remove}) !=
-        0) {
-        stop_guest("the host does not take back the guest's package");
-    }
+    remove(address_of(part_of_vmm(handover.package)), rounded);
 }
 
 bool has_memory(std::uint64_t bytes) {
@@ -120,6 +124,14 @@ std::span<KnownSite> memory_for_sites(std::size_t least) {
         return {};
     }
     return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+bool can_release_memory() {
+    return true;
+}
+
+void release_memory(std::uint64_t first_frame, std::uint64_t count) {
+    remove(ram_address + (first_frame << page_shift), count << page_shift);
 }
 
 KernelFaults kernel_faults() {

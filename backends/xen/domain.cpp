@@ -6,6 +6,7 @@
 #include "backends/xen/table_updates.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/released_memory.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/site_list.hpp"
@@ -212,6 +213,15 @@ std::span<KnownSite> memory_for_sites(std::size_t least) {
         return {};
     }
     return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+// A domain would have to give pages up, and ask for others when the guest writes there again.
+bool can_release_memory() {
+    return false;
+}
+
+void release_memory(std::uint64_t first_frame, std::uint64_t /*count*/) {
+    stop_guest("a domain keeps all its memory; to be released:", first_frame);
 }
 
 KernelFaults kernel_faults() {

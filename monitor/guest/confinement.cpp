@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 namespace previrt {
@@ -23,11 +24,17 @@ void allow_requests(CallFilter& filter, int processor, std::initializer_list<std
     }
 }
 
+// Pages of the guest's memory.
+void allow_release(CallFilter& filter) {
+    filter.allow(SCMP_SYS(madvise), {CallFilter::equals_int(2, MADV_DONTNEED)});
+}
+
 } // namespace
 
 void confine_processor_thread(int processor) {
     CallFilter filter;
     allow_requests(filter, processor, {KVM_RUN, KVM_GET_REGS});
+    allow_release(filter);
     filter.allow({SCMP_SYS(write)}); // reports the end
     filter.allow(SCMP_SYS(prctl), {CallFilter::equals_int(0, PR_SET_TIMERSLACK)});
     filter.apply();
@@ -49,6 +56,7 @@ void confine_privileged_processor_thread(int processor) {
     CallFilter filter;
     allow_requests(filter, processor,
                    {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_GET_SREGS, KVM_SET_SREGS, KVM_INTERRUPT});
+    allow_release(filter);
     filter.allow({SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
                   SCMP_SYS(rt_sigtimedwait)});
     filter.apply();

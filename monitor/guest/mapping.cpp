@@ -15,6 +15,7 @@ namespace previrt {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
+constexpr std::uint64_t page = 4096;
 constexpr std::uintptr_t large_page = 2 * mib;
 
 void check_host_memory(std::uint64_t bytes) {
@@ -57,6 +58,12 @@ Mapping Mapping::of_descriptor(const Descriptor& descriptor, std::size_t bytes) 
         throw InputError("mmap: " + std::generic_category().message(errno));
     }
     return {address, bytes};
+}
+
+bool release_pages(std::span<std::uint8_t> memory, std::uint64_t first, std::uint64_t count) {
+    const std::uint64_t pages = memory.size() / page;
+    return first <= pages && count <= pages - first &&
+           madvise(memory.data() + (first * page), count * page, MADV_DONTNEED) == 0;
 }
 
 Mapping::Mapping(Mapping&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

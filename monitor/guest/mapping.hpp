@@ -32,4 +32,8 @@ private:
     std::span<std::uint8_t> bytes_;
 };
 
+// Gives pages of a guest's memory back to this machine: they read as zeros from then on. False: some of them
+// are not there, or this machine does not take them.
+[[nodiscard]] bool release_pages(std::span<std::uint8_t> memory, std::uint64_t first, std::uint64_t count);
+
 } // namespace previrt

@@ -122,7 +122,7 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                             {.run =
                                  [&] {
                                      confine_processor_thread(processor_->descriptor().number());
-                                     return processor_->run(event_word());
+                                     return processor_->run(memory_.bytes(), event_word());
                                  },
                              .stop =
                                  [&](pthread_t thread) {

@@ -136,7 +136,7 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
 }
 
-ProcessorEnd KvmProcessor::run(std::uint32_t& event_word) {
+ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, std::uint32_t& event_word) {
     prctl(PR_SET_TIMERSLACK, 1);
     while (!stopped_) {
         if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
@@ -148,8 +148,13 @@ ProcessorEnd KvmProcessor::run(std::uint32_t& event_word) {
                     .failure = "KVM_RUN: " + std::generic_category().message(errno) + place()};
         }
         ++exits_[reinterpret_cast<const kvm_run*>(shared_.bytes().data())->exit_reason];
-        if (wants_to_idle()) {
-            idle(event_word);
+        if (const std::optional<std::uint64_t> longest = rang(doorbell_idle)) {
+            idle(event_word, *longest);
+        } else if (const std::optional<std::uint64_t> pages = rang(doorbell_release)) {
+            if (!release_pages(memory, *pages & 0xffff'ffff, *pages >> 32U)) {
+                return {.guest_rang = false,
+                        .failure = "it gives memory back that this machine does not take" + place()};
+            }
         } else if (const std::optional<ProcessorEnd> exit = judge_exit()) {
             return *exit;
         }
@@ -157,24 +162,27 @@ ProcessorEnd KvmProcessor::run(std::uint32_t& event_word) {
     return {};
 }
 
-bool KvmProcessor::wants_to_idle() const {
+std::optional<std::uint64_t> KvmProcessor::rang(std::uint64_t doorbell) const {
     const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
-    return shared->exit_reason == KVM_EXIT_MMIO && shared->mmio.is_write != 0 &&
-           shared->mmio.phys_addr == doorbells + doorbell_idle && shared->mmio.len == sizeof(std::uint64_t);
+    std::uint64_t value = 0;
+    if (shared->exit_reason != KVM_EXIT_MMIO || shared->mmio.is_write == 0 ||
+        shared->mmio.phys_addr != doorbells + doorbell || shared->mmio.len != sizeof value) {
+        return std::nullopt;
+    }
+    std::memcpy(&value, shared->mmio.data, sizeof value);
+    return value;
 }
 
 // Until the guest's timer expires, whose interrupt KVM then delivers, or until a doorbell.
-void KvmProcessor::idle(std::uint32_t& event_word) const {
+void KvmProcessor::idle(std::uint32_t& event_word, std::uint64_t longest) {
     constexpr std::uint64_t second = 1'000'000'000;
-    std::uint64_t left = 0;
-    std::memcpy(&left, reinterpret_cast<const kvm_run*>(shared_.bytes().data())->mmio.data, sizeof left);
-    const timespec time{.tv_sec = static_cast<time_t>(left / second),
-                        .tv_nsec = static_cast<long>(left % second)};
-    syscall(SYS_futex, &event_word, FUTEX_WAIT_PRIVATE, 0, left == ~std::uint64_t{0} ? nullptr : &time,
+    const timespec time{.tv_sec = static_cast<time_t>(longest / second),
+                        .tv_nsec = static_cast<long>(longest % second)};
+    syscall(SYS_futex, &event_word, FUTEX_WAIT_PRIVATE, 0, longest == ~std::uint64_t{0} ? nullptr : &time,
             nullptr, 0);
 }
 
-// An exit that KVM does not handle. Besides two doorbells, and signals, the VMM causes none.
+// An exit that KVM does not handle. Besides three doorbells, and signals, the VMM causes none.
 std::optional<ProcessorEnd> KvmProcessor::judge_exit() const {
     const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
     const auto failed = [&](const std::string& reason) {

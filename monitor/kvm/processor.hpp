@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <pthread.h>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,9 @@ public:
     // The state in which the VMM's image begins. `root`: of its page tables.
     void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
 
-    // Until the guest ends, fails, or is stopped. `event_word`: see ImageHeader. Throws only for lack of
-    // memory.
-    ProcessorEnd run(std::uint32_t& event_word);
+    // Until the guest ends, fails, or is stopped. `memory`: from ram_base on, of which the VMM releases
+    // pages. `event_word`: see ImageHeader. Throws only for lack of memory.
+    ProcessorEnd run(std::span<std::uint8_t> memory, std::uint32_t& event_word);
     // From another thread: run() returns, in `thread` or before it began there.
     void stop(pthread_t thread);
 
@@ -44,8 +45,9 @@ public:
 private:
     void set_features(const Descriptor& kvm);
     [[nodiscard]] std::optional<ProcessorEnd> judge_exit() const;
-    [[nodiscard]] bool wants_to_idle() const;
-    void idle(std::uint32_t& event_word) const;
+    // What the VMM has written to this doorbell of 8 bytes, if it was that.
+    [[nodiscard]] std::optional<std::uint64_t> rang(std::uint64_t doorbell) const;
+    static void idle(std::uint32_t& event_word, std::uint64_t longest);
     [[nodiscard]] std::string place() const;
 
     Descriptor processor_;

@@ -5,6 +5,7 @@
 #include "backends/common/contract/table_pool.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/released_memory.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -18,6 +19,12 @@ namespace {
 std::uint64_t free_first;
 std::uint64_t free_end;
 
+// Pages of the guest's RAM and of the VMM's memory behind it, by number.
+void release_pages(std::uint64_t first, std::uint64_t count) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    *reinterpret_cast<volatile std::uint64_t*>(doorbell_address + doorbell_release) = first | (count << 32U);
+}
+
 } // namespace
 
 std::uint8_t* part_of_vmm(const Part& part) {
@@ -26,6 +33,11 @@ std::uint8_t* part_of_vmm(const Part& part) {
 
 std::span<const std::uint8_t> package() {
     return {part_of_vmm(handover.package), handover.package.bytes};
+}
+
+void drop_package() {
+    const std::uint64_t first = handover.vmm_memory + handover.package.offset - ram_base;
+    release_pages(first >> page_shift, (handover.package.bytes + page_size - 1) >> page_shift);
 }
 
 bool has_memory(std::uint64_t bytes) {
@@ -61,6 +73,14 @@ std::span<KnownSite> memory_for_sites(std::size_t least) {
         return {};
     }
     return {reinterpret_cast<KnownSite*>(take_memory(bytes)), least};
+}
+
+bool can_release_memory() {
+    return true;
+}
+
+void release_memory(std::uint64_t first_frame, std::uint64_t count) {
+    release_pages(first_frame, count);
 }
 
 KernelFaults kernel_faults() {

@@ -40,6 +40,8 @@ inline std::uint64_t physical_of(const void* pointer) {
 bool entries_are_flushed();
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
+// Gives the package's memory back to the host.
+void drop_package();
 // Whole zero pages for the VMM's own use. Only at the start.
 std::uint8_t* take_memory(std::uint64_t bytes);
 bool has_memory(std::uint64_t bytes); // to take

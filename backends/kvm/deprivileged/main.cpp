@@ -19,6 +19,7 @@ void kvm_start() {
     start_shadow_tables(take_memory);
     start_user_calls();
     load_guest(package());
+    drop_package();
     start_looking();
     enter_guest();
 }

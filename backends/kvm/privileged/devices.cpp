@@ -2,6 +2,7 @@
 #include "backends/kvm/privileged/devices.hpp"
 
 #include "backends/kvm/privileged/domain.hpp"
+#include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
 #include "inplace-vmm/backend/console.hpp"
@@ -23,7 +24,9 @@ std::uint32_t vector_of(PicPair pic) {
 
 void take_devices() {
     std::memcpy(static_cast<void*>(&pc), pointer_to(mailbox.devices), sizeof(pc));
-    insert_network_card(); // a guest whose devices stay with the monitor has no card: nobody would serve it
+    // A guest whose devices stay with the monitor has neither: nobody would serve them.
+    insert_network_card();
+    insert_balloon();
     take_events();
     predict();
 }

@@ -3,6 +3,7 @@
 #include "backends/kvm/privileged/domain.hpp"
 
 #include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/released_memory.hpp"
 
 namespace previrt::kvm_privileged {
 
@@ -26,6 +27,16 @@ using namespace kvm_privileged;
 
 std::uint8_t* guest_ram() {
     return pointer_to(0);
+}
+
+bool can_release_memory() {
+    return true;
+}
+
+void release_memory(std::uint64_t first_frame, std::uint64_t count) {
+    mailbox.released_first = first_frame;
+    mailbox.released_count = count;
+    request_of_monitor(PortRequest::release);
 }
 
 void prepare_write(std::uint64_t /*guest_frame*/) {} // it is always writable

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/devices/machine.hpp"
 
+#include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/network.hpp"
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/backend/time.hpp"
@@ -54,6 +55,7 @@ void take_events() {
     if (pc.request == Request::reset) {
         pc.rest_processor(true); // so that no frame waits for a further one
     }
+    serve_balloon();
     move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {

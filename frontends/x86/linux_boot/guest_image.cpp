@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/linux_boot/guest_image.hpp"
 
+#include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/floating_bus.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
@@ -233,6 +234,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
     const std::uint64_t now = backend::now(); // loading may have taken seconds
     pc.start(backend::epoch() + now, backend::guest_ram_bytes(), now);
     insert_network_card();
+    insert_balloon();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,
             .boot_params = boot_params_at,

@@ -5,6 +5,7 @@
 #include "frontends/x86/devices/port_access.hpp"
 #include "host/input_error.hpp"
 #include "monitor/guest/kick_signal.hpp"
+#include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/privileged/last_directory.hpp"
 #include "toolchain/image/places.hpp"
 
@@ -334,6 +335,11 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
         return true;
     case PortRequest::ended:
         return false;
+    case PortRequest::release:
+        if (!release_pages(parts_.ram, parts_.mailbox.released_first, parts_.mailbox.released_count)) {
+            fail("the VMM gives memory back that this machine does not take");
+        }
+        return true;
     case PortRequest::announcement: {
         processor_.finish_instruction();
         kvm_regs registers = processor_.registers();

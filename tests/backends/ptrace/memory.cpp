@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/backend/memory.hpp"
+#include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/released_memory.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "tests/backends/ptrace/memory.hpp"
@@ -44,6 +46,18 @@ std::uint64_t guest_ram_bytes() {
 }
 
 void prepare_write(std::uint64_t /*guest_frame*/) {} // RAM is always writable here
+
+bool can_release_memory() {
+    return true;
+}
+
+void release_memory(std::uint64_t first_frame, std::uint64_t count) {
+    const std::span<std::uint8_t> released =
+        traced::ram.subspan(first_frame * page_bytes, count * page_bytes);
+    if (madvise(released.data(), released.size(), MADV_REMOVE) != 0) {
+        stop_guest("the host does not take memory back, at page", first_frame);
+    }
+}
 
 std::span<KnownSite> memory_for_sites(std::size_t least) {
     static std::list<std::vector<KnownSite>> lists;

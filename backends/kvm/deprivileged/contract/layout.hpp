@@ -23,6 +23,9 @@ constexpr std::uint64_t doorbell_end = 8;      // 4 bytes: the guest has ended, 
 constexpr std::uint64_t doorbell_packets = 16; // 4 bytes, an ioeventfd: packets, or room for some
 constexpr std::uint64_t doorbell_idle =
     24; // 8 bytes: waits at most this many nanoseconds, or until the event word is not 0
+// 8 bytes: the monitor takes pages back, which read as zeros from then on. The lower half is the first page's
+// number, counted from ram_base; the upper half is how many.
+constexpr std::uint64_t doorbell_release = 32;
 
 // ---- virtual
 

@@ -29,6 +29,7 @@ enum class PortRequest : std::uint32_t {
     answer = 1,   // to the monitor's question
     attention,    // an interrupt waits for the guest, or the timer has to be set
     ended,        // the guest has ended, and the console says how
+    release,      // memory: the mailbox says which
     announcement, // the tag in R9, RDX in R8; RDI, RSI, RCX. RAX is the answer
 };
 

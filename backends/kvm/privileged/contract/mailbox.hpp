@@ -73,6 +73,8 @@ struct Mailbox {
     std::uint32_t request_vector;
     std::uint32_t deadline_vector;
     std::uint32_t input_vector;
+    std::uint64_t released_first; // pages of the guest's RAM, for PortRequest::release
+    std::uint64_t released_count;
 
     // Written by the monitor.
     std::uint64_t devices; // guest-physical
