@@ -64,12 +64,14 @@ TEST_F(LinuxBuild, VersionOfASource) {
               std::string::npos);
 }
 
+const std::vector<std::string> optional_patches = {"ns83820-repairs", "report-small-blocks"};
+
 TEST_F(LinuxBuild, OurPatchesAreAsManyLinesAsTheirReadmeSays) {
     std::string all = "| **all** | |";
     std::vector<std::string> sums;
     for (const std::string version : {"6.1", "6.12"}) {
         unsigned lines = 0;
-        for (const LinuxPatch& patch : linux_patches(version, {"ns83820-repairs"})) {
+        for (const LinuxPatch& patch : linux_patches(version, optional_patches)) {
             EXPECT_FALSE(patch.files.empty()) << patch.path;
             EXPECT_GT(patch.lines, 0U) << patch.path;
             lines += patch.lines;
@@ -87,14 +89,22 @@ TEST_F(LinuxBuild, OurPatchesAreAsManyLinesAsTheirReadmeSays) {
 
 TEST_F(LinuxBuild, OptionalPatchesAreThoseNotLeftOut) {
     const std::vector<LinuxPatch> all = linux_patches("6.1");
-    const std::vector<LinuxPatch> less = linux_patches("6.1", {"ns83820-repairs", "ns83820-repairs"});
+    std::vector<LinuxPatch> less = linux_patches("6.1", optional_patches);
     EXPECT_TRUE(std::ranges::none_of(less, &LinuxPatch::optional));
-    ASSERT_EQ(all.size(), less.size() + 1);
-    EXPECT_TRUE(all.back().optional); // it applies to what the others have made
-    EXPECT_EQ(all.back().files, std::vector<std::string>{"drivers/net/ethernet/natsemi/ns83820.c"});
-    const std::string row = "| `ns83820-repairs` | " + std::to_string(all.back().lines) + " |";
-    EXPECT_NE(read_text(PREVIRT_SOURCE "/linux-patches/README.md").find(row), std::string::npos) << row;
-    EXPECT_NE(message_of([] { linux_patches("6.1", {"repairs"}); }).find("there are: ns83820-repairs"),
+    ASSERT_EQ(all.size(), less.size() + optional_patches.size());
+    for (std::size_t i = 0; i < optional_patches.size(); ++i) {
+        const LinuxPatch& patch = all[less.size() + i]; // it applies to what the others have made
+        EXPECT_TRUE(patch.optional);
+        EXPECT_EQ(patch.purpose, optional_patches[i]);
+        const std::string row = "| `" + patch.purpose + "` | " + std::to_string(patch.lines) + " |";
+        EXPECT_NE(read_text(PREVIRT_SOURCE "/linux-patches/README.md").find(row), std::string::npos) << row;
+    }
+    EXPECT_EQ(all[less.size()].files, std::vector<std::string>{"drivers/net/ethernet/natsemi/ns83820.c"});
+    less = linux_patches("6.1", {optional_patches[0], optional_patches[0]});
+    EXPECT_EQ(all.size(), less.size() + 1);
+    EXPECT_NE(message_of([] {
+                  linux_patches("6.1", {"repairs"});
+              }).find("there are: ns83820-repairs report-small-blocks"),
               std::string::npos);
 }
 
