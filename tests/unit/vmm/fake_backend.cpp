@@ -7,6 +7,7 @@
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/released_memory.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -85,6 +86,12 @@ std::span<KnownSite> memory_for_sites(std::size_t least) {
         return {};
     }
     return host.site_memory.emplace_back(least);
+}
+bool can_release_memory() {
+    return true;
+}
+void release_memory(std::uint64_t first_frame, std::uint64_t count) {
+    std::memset(guest_ram() + (first_frame * page_bytes), 0, count * page_bytes);
 }
 KernelFaults kernel_faults() {
     return host.kernel_faults;

@@ -7,7 +7,6 @@
 #include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
-#include "inplace-vmm/backend/released_memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -277,12 +276,6 @@ std::uint8_t* guest_ram() {
     return ram.data();
 }
 void prepare_write(std::uint64_t /*guest_frame*/) {}
-bool can_release_memory() {
-    return true;
-}
-void release_memory(std::uint64_t first_frame, std::uint64_t count) {
-    std::ranges::fill(std::span(ram).subspan(first_frame * page_bytes, count * page_bytes), std::uint8_t{0});
-}
 std::uint64_t guest_ram_bytes() {
     return ram.size();
 }
