@@ -13,8 +13,13 @@ using namespace xen;
 
 namespace {
 
-std::uint64_t* copies;   // of the pool: the VMM's view
-std::uint8_t* published; // by table: 1 if Xen sees it too
+std::uint64_t* copies;       // of the pool: the VMM's view
+std::uint64_t* published_in; // by table: the batch of updates that makes it a table of Xen's; 0: it is none
+
+// Until then the VMM still writes to it.
+bool waits_for_xen(TableNumber table) {
+    return published_in[table] == update_batch();
+}
 
 } // namespace
 
@@ -57,35 +62,41 @@ TableNumber table_at(std::uint64_t frame) {
 
 namespace {
 
-void set_map_entry(std::uint64_t page, bool may_write) {
+std::uint64_t page_of_table(TableNumber table) {
+    return memory.pool.first + table;
+}
+
+std::uint64_t map_entry_place(std::uint64_t page) {
     const std::uint64_t table = memory.map_tables.first + (page / xen::table_entries);
-    queue_update(machine_address(table) + entry_offset(page % xen::table_entries),
-                 map_entry_for(page, may_write));
+    return machine_address(table) + entry_offset(page % xen::table_entries);
 }
 
 } // namespace
 
 void publish_table(TableNumber table) {
-    const std::uint64_t page = memory.pool.first + table;
+    const std::uint64_t page = page_of_table(table);
     std::memcpy(page_pointer(page), table_entries(table), page_size);
-    published[table] = 1;
-    set_map_entry(page, false);
+    queue_first_update(map_entry_place(page), map_entry_for(page, false));
+    published_in[table] = update_batch();
 }
 
 void retire_table(TableNumber table) {
-    if (published[table] == 0) {
+    if (published_in[table] == 0) {
         return;
     }
-    published[table] = 0;
-    const std::uint64_t page = memory.pool.first + table;
-    set_map_entry(page, true);
+    published_in[table] = 0;
+    const std::uint64_t page = page_of_table(table);
+    forget_updates_of(machine_address(page)); // Xen lets go of what the entries name, as soon as of the table
+    queue_last_update(map_entry_place(page), map_entry_for(page, true));
     queue_invalidation(address_of(page_pointer(page)));
 }
 
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
     table_entries(table)[index] = entry;
-    if (published[table] != 0) {
-        queue_update(machine_address(memory.pool.first + table) + entry_offset(index), entry);
+    if (waits_for_xen(table)) {
+        reinterpret_cast<std::uint64_t*>(page_pointer(page_of_table(table)))[index] = entry;
+    } else if (published_in[table] != 0) {
+        queue_update(machine_address(page_of_table(table)) + entry_offset(index), entry);
     }
 }
 
@@ -121,7 +132,8 @@ bool separates_user_mode() {
 }
 
 void pin_root(TableNumber kernel, TableNumber user_table) {
-    change_pair(MMUEXT_PIN_L4_TABLE, MMUEXT_PIN_L4_TABLE, kernel, user_table);
+    queue_pin(table_machine_frame(kernel));
+    queue_pin(table_machine_frame(user_table));
 }
 
 void unpin_root(TableNumber kernel, TableNumber user_table) {
@@ -185,7 +197,8 @@ namespace previrt::xen {
 void start_tables() {
     backend::copies =
         reinterpret_cast<std::uint64_t*>(take_memory(std::uint64_t{backend::table_count()} * page_size));
-    backend::published = take_memory(backend::table_count());
+    backend::published_in =
+        reinterpret_cast<std::uint64_t*>(take_memory(backend::table_count() * sizeof(std::uint64_t)));
 }
 
 } // namespace previrt::xen
