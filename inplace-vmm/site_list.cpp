@@ -12,6 +12,7 @@ namespace {
 [[gnu::section(".bss.cache")]] KnownSite* sites;
 [[gnu::section(".bss.cache")]] std::size_t site_count;
 [[gnu::section(".bss.cache")]] std::size_t site_room;
+[[gnu::section(".bss.cache")]] std::uint64_t version;
 
 // Caches the few sites that are in use most of the time, by address.
 constexpr std::size_t recent_count = 512;
@@ -80,6 +81,7 @@ std::span<const std::uint8_t> KnownSite::instruction() const {
 }
 
 bool start_site_list(std::size_t count) {
+    ++version;
     sites = nullptr;
     site_count = 0;
     site_room = 0;
@@ -90,7 +92,12 @@ std::span<const KnownSite> known_sites() {
     return {sites, site_count};
 }
 
+std::uint64_t site_list_version() {
+    return version;
+}
+
 bool add_site(const KnownSite& site) {
+    ++version;
     if (site_count == 0 || sites[site_count - 1].address < site.address) { // nothing moves
         if (!has_room()) {
             return false;
@@ -136,6 +143,7 @@ bool has_sites(std::uint64_t begin, std::uint64_t end) {
 }
 
 void forget_sites(std::uint64_t begin, std::uint64_t end) {
+    ++version;
     const std::span<KnownSite> gone = sites_in(begin, end);
     if (!gone.empty()) {
         std::ranges::fill(recent, nullptr);

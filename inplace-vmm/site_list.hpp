@@ -28,6 +28,7 @@ static_assert(sizeof(KnownSite) == 32);
 // has memory. False: the back-end lacks memory for that many.
 bool start_site_list(std::size_t count);
 std::span<const KnownSite> known_sites();
+std::uint64_t site_list_version(); // grows with each change of the list
 // False: there is no memory for another site. Invalidates pointers to sites.
 bool add_site(const KnownSite& site);
 const KnownSite* find_site(std::uint64_t address);

@@ -11,6 +11,7 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/sites/table_sites.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -86,6 +87,22 @@ extern "C" {
 std::uint8_t site_call_entered() {
     enter_with_mask(entry_mask != 0);
     site_called(vcpu.registers.rip);
+    return leave();
+}
+
+// 0: the site is still to be executed.
+std::uint8_t table_site_entered() {
+    if (vcpu.cpl != 0 || vcpu.events_held || !execute_table_site(vcpu.registers.rip)) {
+        return 0;
+    }
+    quick_system_calls = updates_are_flushed() ? quick_system_calls : 0;
+    return 1;
+}
+
+// An event came while the VMM executed such a site, with the guest's interrupts enabled.
+std::uint8_t event_found() {
+    enter_with_mask(entry_mask != 0);
+    event_taken();
     return leave();
 }
 

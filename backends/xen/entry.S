@@ -41,6 +41,51 @@ general_site_call:
 	save_flags_on_own_stack
 	enter site_call_entered
 
+// By call, from a site that writes a page-table entry. It returns by itself if there is nothing else to do.
+	.globl page_table_call
+page_table_call:
+	pushq %rax
+	movb INTERRUPTS_DISABLED, %al
+	movb $1, INTERRUPTS_DISABLED
+	movb %al, entry_mask
+	popq VCPU(RAX)
+	popq VCPU(RIP)
+	movq %rsp, VCPU(RSP)
+	movq %rcx, VCPU(RCX)
+	movq %r11, VCPU(R11)
+	save_but_rax_rcx_r11
+	save_flags_on_own_stack
+	movq $table_site_entered, %rax
+	call *%rax
+	testb %al, %al
+	jz 3f
+	restore_but_rax_rcx_r11
+	movq VCPU(RCX), %rcx
+	movq VCPU(R11), %r11
+	movq VCPU(RSP), %rsp
+	pushq VCPU(RIP)
+	pushq VCPU(RFLAGS)
+	movq VCPU(RAX), %rax
+	cmpb $0, entry_mask
+	jne 1f
+	movb $0, INTERRUPTS_DISABLED // from here on the guest's registers and stack alone count
+	cmpb $0, PENDING
+	jne 2f
+1:	popfq
+	ret
+2:	movb $1, INTERRUPTS_DISABLED
+	movb $0, entry_mask
+	popfq
+	movq %rax, VCPU(RAX)
+	popq VCPU(RIP)
+	movq %rsp, VCPU(RSP)
+	movq %rcx, VCPU(RCX)
+	movq %r11, VCPU(R11)
+	save_but_rax_rcx_r11
+	save_flags_on_own_stack
+	enter event_found
+3:	enter site_call_entered
+
 // By jump, through a trampoline that has saved RAX and loaded its own number. RSP may be anything.
 	.globl site_jump, site_jump_masked, system_return_jump
 site_jump:

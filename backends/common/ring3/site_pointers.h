@@ -5,6 +5,8 @@
 	.balign 8
 	.globl general_site_pointer
 general_site_pointer: .quad general_site_call
+	.globl page_table_pointer
+page_table_pointer: .quad page_table_call
 	.globl sti_pointer
 sti_pointer: .quad sti_call
 	.globl pushf_pointer

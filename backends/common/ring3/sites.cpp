@@ -10,6 +10,7 @@ namespace previrt {
 
 extern "C" {
 extern const std::uint64_t general_site_pointer;
+extern const std::uint64_t page_table_pointer;
 extern const std::uint64_t sti_pointer;
 extern const std::uint64_t pushf_pointer;
 extern const std::uint64_t popf_pointer;
@@ -35,6 +36,12 @@ Treatment backend::treat_site(const KnownSite& site) {
     case SiteKind::xsaveopt:
     case SiteKind::xrstor:
         return extended_state_is_native() ? Treatment{} : call;
+    case SiteKind::page_table_write:
+    case SiteKind::page_table_exchange:
+    case SiteKind::page_table_compare_exchange:
+    case SiteKind::page_table_test_and_clear_bit:
+    case SiteKind::page_table_clear_bit:
+        return {.way = Way::call, .target = page_table_pointer};
     case SiteKind::sti:
         return {.way = Way::call, .target = sti_pointer};
     case SiteKind::pushf:
@@ -100,7 +107,7 @@ std::uint64_t general_site_entry() {
 
 std::uint64_t entry_pointer(std::uint64_t entry) {
     for (const std::uint64_t* const pointer :
-         {&general_site_pointer, &sti_pointer, &pushf_pointer, &popf_pointer}) {
+         {&general_site_pointer, &page_table_pointer, &sti_pointer, &pushf_pointer, &popf_pointer}) {
         if (*pointer == entry) {
             return reinterpret_cast<std::uint64_t>(pointer);
         }

@@ -28,7 +28,8 @@
 	.section .guest_text, "ax"
 
 // By call: the return address identifies the site. A site whose RSP may be no stack does not come here.
-	.globl general_site_call
+	.globl general_site_call, page_table_call
+page_table_call:
 general_site_call:
 	jmp *general_site
 

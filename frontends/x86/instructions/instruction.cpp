@@ -3,7 +3,8 @@
 
 #include "inplace-vmm/vcpu.hpp"
 
-#include <cstring>
+#include <array>
+#include <bit>
 
 namespace previrt {
 
@@ -107,7 +108,11 @@ constexpr std::size_t decoded_count = 256;
 [[gnu::section(".data.cache")]] constinit DecodedSite decoded_sites[decoded_count]{};
 
 bool is_same(const KnownSite& one, const KnownSite& other) {
-    return std::memcmp(&one, &other, sizeof(KnownSite)) == 0;
+    using Words = std::array<std::uint64_t, sizeof(KnownSite) / sizeof(std::uint64_t)>;
+    const auto first = std::bit_cast<Words>(one);
+    const auto second = std::bit_cast<Words>(other);
+    return ((first[0] ^ second[0]) | (first[1] ^ second[1]) | (first[2] ^ second[2]) |
+            (first[3] ^ second[3])) == 0;
 }
 
 } // namespace

@@ -21,8 +21,18 @@ namespace previrt {
 // and sets the dirty bit of its page. nullopt: the exception is raised.
 [[nodiscard]] std::optional<std::uint64_t> find_table_entry(std::uint64_t address);
 
-// Supervisor translations are cached, as in a TLB. Every flush calls this.
+// The same without a walk. nullptr: the address is not in the cache.
+struct KnownTableEntry {
+    std::uint64_t physical;
+    std::uint64_t* entry;
+};
+[[nodiscard]] KnownTableEntry known_table_entry(std::uint64_t address);
+
+// Supervisor translations are cached, as in a TLB. A flush of all calls the first, a load of CR3 the second,
+// which leaves global pages, and invlpg the third.
 void forget_translations();
+void forget_translations_of_root();
+void forget_translation(std::uint64_t address);
 // The guest has changed an entry of the table at this guest-physical address. No translation stays whose walk
 // went through that table.
 void forget_translations_through(std::uint64_t table);

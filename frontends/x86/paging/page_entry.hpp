@@ -12,6 +12,7 @@ enum PageEntry : std::uint64_t {
     page_accessed = 1U << 5U,
     page_dirty = 1U << 6U,
     page_large = 1U << 7U,
+    page_global = 1U << 8U,
     page_no_execute = std::uint64_t{1} << 63U,
 };
 

@@ -8,6 +8,8 @@
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <utility>
+
 namespace previrt {
 
 namespace {
@@ -16,56 +18,98 @@ void set_flag(std::uint64_t flag, bool set) {
     vcpu.registers.rflags = (vcpu.registers.rflags & ~flag) | (set ? flag : 0);
 }
 
-} // namespace
-
-void execute_page_table_access(const Instruction& instruction) {
-    if (!instruction.operand_is_memory || (instruction.effective & 7U) != 0) {
-        stop_guest("a page-table entry that is not aligned, at", instruction.effective);
-    }
-    const std::optional<std::uint64_t> physical = find_table_entry(instruction.effective);
-    if (!physical) {
-        return;
-    }
-    auto* const place = reinterpret_cast<std::uint64_t*>(physical_memory(*physical, sizeof(std::uint64_t)));
-    if (place == nullptr) {
-        stop_guest("a page table lies outside RAM, at", *physical);
-    }
-    const std::uint64_t old = *place;
-    std::uint64_t entry = old;
-    std::uint64_t& operand = vcpu.registers.general[instruction.reg];
-    switch (instruction.kind) {
+// The entry after the access, whose other effects are done here.
+std::uint64_t apply(const TableAccess& access, std::uint64_t old) {
+    std::uint64_t& operand = vcpu.registers.general[access.reg];
+    switch (access.kind) {
     case SiteKind::page_table_write:
-        entry = operand;
-        break;
+        return operand;
     case SiteKind::page_table_exchange:
-        entry = operand;
-        operand = old;
-        break;
+        return std::exchange(operand, old);
     case SiteKind::page_table_compare_exchange: {
         std::uint64_t& accumulator = vcpu.registers.general[rax];
         const bool equal = accumulator == old;
         set_flag(flag_zero, equal);
         if (equal) {
-            entry = operand;
-        } else {
-            accumulator = old;
+            return operand;
         }
-        break;
+        accumulator = old;
+        return old;
     }
     default: {
-        const std::uint64_t bit = std::uint64_t{1} << (instruction.immediate & 63U);
+        const std::uint64_t bit = std::uint64_t{1} << (access.bit & 63U);
         set_flag(flag_carry, (old & bit) != 0);
-        entry = old & ~bit;
+        return old & ~bit;
     }
     }
+}
+
+// nullptr: it is no RAM.
+std::uint64_t* entry_at(std::uint64_t physical) {
+    return reinterpret_cast<std::uint64_t*>(physical_memory(physical, sizeof(std::uint64_t)));
+}
+
+// False: the entry stays the same.
+bool change(std::uint64_t* place, std::uint64_t physical, std::uint64_t entry) {
+    const std::uint64_t old = *place;
     if (entry == old) {
-        return;
+        return false;
     }
     if ((old & page_present) != 0) {
-        forget_translations_through(*physical);
+        forget_translations_through(physical);
     }
     *place = entry;
-    record_event(Event::table_write, *physical, entry);
+    record_event(Event::table_write, physical, entry);
+    return true;
+}
+
+} // namespace
+
+TableAccess table_access_of(const Instruction& instruction) {
+    return {.kind = instruction.kind,
+            .reg = static_cast<std::uint8_t>(instruction.reg),
+            .bit = static_cast<std::uint8_t>(instruction.immediate & 63U),
+            .level = instruction.annotation,
+            .address = instruction.effective};
+}
+
+bool execute_simple_table_access(const TableAccess& access) {
+    if ((access.address & 7U) != 0 || access.level > 2) {
+        return false;
+    }
+    const KnownTableEntry known = known_table_entry(access.address);
+    const std::optional<OnlyShadow> shadow =
+        known.entry != nullptr ? shadow_at_most_users(known.physical) : std::nullopt;
+    if (!shadow) {
+        return false;
+    }
+    const std::uint64_t entry = apply(access, *known.entry);
+    if (change(known.entry, known.physical, entry)) {
+        shadow_leaf_written(*shadow, known.physical, entry);
+    }
+    return true;
+}
+
+void execute_page_table_access(const Instruction& instruction) {
+    if (!instruction.operand_is_memory || (instruction.effective & 7U) != 0) {
+        stop_guest("a page-table entry that is not aligned, at", instruction.effective);
+    }
+    const TableAccess access = table_access_of(instruction);
+    if (execute_simple_table_access(access)) {
+        return;
+    }
+    const std::optional<std::uint64_t> physical = find_table_entry(instruction.effective);
+    if (!physical) {
+        return;
+    }
+    std::uint64_t* const place = entry_at(*physical);
+    if (place == nullptr) {
+        stop_guest("a page table lies outside RAM, at", *physical);
+    }
+    const std::uint64_t entry = apply(access, *place);
+    if (!change(place, *physical, entry)) {
+        return;
+    }
     shadow_entry_written(*physical, entry, instruction.annotation);
     // The kernel may use a new mapping at once as its stack, where no fault can be taken.
     if ((entry & page_present) != 0 && (entry & page_user) == 0) {

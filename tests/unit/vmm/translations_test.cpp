@@ -101,6 +101,72 @@ TEST_F(Translations, AWritableOneGoesWithTheRight) {
     EXPECT_EQ(guest_entry(place(10, 0)), 0x1000U);
 }
 
+// As the program changes its tables by stores without annotation, and then flushes.
+TEST_F(Translations, GoWithAFlushOfTheirPage) {
+    std::uint64_t read = 0;
+    guest_entry(place(10, 0)) = 10;
+    guest_entry(place(11, 0)) = 11;
+    for (const std::uint64_t global : {std::uint64_t{0}, std::uint64_t{page_global}}) {
+        vcpu.cr4 |= cr4_pge;
+        guest_entry(place(last_table, slot_of_page)) = place(10, 0) | preset | global;
+        shadow_flush();
+        ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+        ASSERT_EQ(read, 10U);
+        guest_entry(place(last_table, slot_of_page)) = place(11, 0) | preset | global;
+        shadow_invalidate(kernel_address(slot_of_page, 0));
+        ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+        EXPECT_EQ(read, 11U);
+        guest_entry(place(last_table, slot_of_page)) = place(10, 0) | preset | global;
+        shadow_flush();
+        ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+        EXPECT_EQ(read, 10U);
+        vcpu.cr4 &= ~std::uint64_t{cr4_pge};
+    }
+}
+
+// Any address of a large page stands for all of it.
+TEST_F(Translations, OfALargePageGoTogether) {
+    constexpr std::uint64_t large = kernel + large_page_bytes;
+    std::uint64_t read = 0;
+    guest_entry(place(512 + 3, 0)) = 1;
+    guest_entry(place(3, 0)) = 2;
+    guest_entry(place(3, 1)) = large_page_bytes | preset | page_large;
+    shadow_flush();
+    ASSERT_TRUE(read_guest(large + place(3, 0), read));
+    ASSERT_EQ(read, 1U);
+    guest_entry(place(3, 1)) = preset | page_large;
+    shadow_invalidate(large + place(100, 0));
+    ASSERT_TRUE(read_guest(large + place(3, 0), read));
+    EXPECT_NE(read, 1U);
+}
+
+// CR3 is loaded with a root that maps other pages.
+TEST_F(Translations, GoWithTheRootUnlessThePageIsGlobal) {
+    constexpr std::uint64_t other = 20; // frames 20 to 23 are the way to other pages
+    for (std::uint64_t level = 0; level < 3; ++level) {
+        guest_entry(place(other + level, level == 0 ? table_index(kernel, 4) : 0)) =
+            place(other + level + 1, 0) | preset;
+    }
+    guest_entry(place(10, 0)) = 10;
+    guest_entry(place(11, 0)) = 11;
+    guest_entry(place(other + 3, slot_of_page)) = place(11, 0) | preset;
+    std::uint64_t read = 0;
+    ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+    ASSERT_EQ(read, 10U);
+    vcpu.cr3 = place(other, 0);
+    load_shadow_root();
+    ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+    EXPECT_EQ(read, 11U);
+    // A global page without CR4.PGE is none.
+    guest_entry(place(other + 3, slot_of_page)) |= page_global;
+    shadow_flush();
+    ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+    vcpu.cr3 = page_bytes;
+    load_shadow_root();
+    ASSERT_TRUE(read_guest(kernel_address(slot_of_page, 0), read));
+    EXPECT_EQ(read, 10U);
+}
+
 TEST_F(Translations, AWriteSetsTheDirtyBitBehindARead) {
     map(slot_of_page, 10);
     guest_entry(place(last_table, slot_of_page)) &= ~std::uint64_t{page_dirty | page_accessed};

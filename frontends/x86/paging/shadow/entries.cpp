@@ -225,23 +225,35 @@ void unlink_entry(std::uint64_t entry) {
     }
 }
 
+void change_leaf(Leaf leaf, std::uint64_t guest_entry) {
+    const std::uint64_t old = real_entry(leaf);
+    const std::uint64_t entry = leaf_entry(tables[leaf.table].view, guest_entry, frame_of(guest_entry));
+    if (differ(entry, old)) {
+        note_leaf(leaf, old, entry);
+        removals += (old & page_present) != 0 ? 1 : 0;
+        ++counters.entries_written;
+        backend::write_entry(leaf.table, leaf.index, entry);
+    }
+}
+
 void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, View view_below,
                   Purpose purpose) {
+    if (tables[table].level == 1) {
+        change_leaf({.table = table, .index = index}, guest_entry);
+        return;
+    }
     const std::uint64_t old = backend::table_entries(table)[index];
     if ((guest_entry & page_large) != 0 && tables[table].level == 2 && is_made_of(old, guest_entry)) {
         return;
     }
     const std::uint64_t entry = entry_for(table, index, guest_entry, view_below, purpose);
     if (differ(entry, old)) {
-        if (tables[table].level == 1) {
-            note_leaf({.table = table, .index = index}, old, entry);
-        }
         removals += (old & page_present) != 0 ? 1 : 0;
         ++counters.entries_written;
         backend::write_entry(table, index, entry);
     }
     // If the entry stays the same, its child has been counted twice.
-    if (tables[table].level > 1 && (old & page_present) != 0) {
+    if ((old & page_present) != 0) {
         unlink_entry(old);
     }
 }

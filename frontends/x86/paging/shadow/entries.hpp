@@ -18,6 +18,9 @@ enum class Purpose : std::uint8_t {
 void change_entry(TableNumber table, unsigned index, std::uint64_t guest_entry, View view_below,
                   Purpose purpose = Purpose::in_advance);
 
+// The same for a leaf of a table that stands for a guest table.
+void change_leaf(Leaf leaf, std::uint64_t guest_entry);
+
 // Writes a leaf anew: its frame may have been protected or released.
 void refresh_leaf(Leaf leaf);
 

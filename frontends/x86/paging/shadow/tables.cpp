@@ -28,7 +28,7 @@ void start_shadow_tables(std::uint8_t* (*take_memory)(std::uint64_t bytes)) {
 }
 
 void load_shadow_root() {
-    forget_translations();
+    forget_translations_of_root();
     make_room();
     const std::uint64_t frame = frame_of(vcpu.cr3);
     if (frame >= frame_count) {
@@ -87,6 +87,27 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
             drop_root(table); // the guest freed it, which no annotation tells, and it is another table now
         }
     });
+}
+
+std::optional<OnlyShadow> shadow_at_most_users(std::uint64_t guest_physical) {
+    const std::uint64_t frame = guest_physical >> page_shift;
+    const TableNumber table = frame < frame_count ? frames[frame].tables : no_table;
+    if (table == no_table) {
+        return OnlyShadow{.table = no_table};
+    }
+    const Table& what = tables[table];
+    if (what.level != 1 || what.view != View::user || what.next != no_table) {
+        return std::nullopt;
+    }
+    return OnlyShadow{.table = table};
+}
+
+void shadow_leaf_written(OnlyShadow shadow, std::uint64_t guest_physical, std::uint64_t entry) {
+    if (shadow.table != no_table) {
+        const auto index =
+            static_cast<unsigned>(guest_physical / sizeof(std::uint64_t)) & (entries_per_table - 1);
+        change_leaf({.table = shadow.table, .index = index}, entry);
+    }
 }
 
 backend::TableNumber shadow_root_of(std::uint64_t address) {
@@ -165,7 +186,7 @@ bool follow_path(std::uint64_t address, const PageWalk& walk, Access access) {
 } // namespace
 
 void shadow_invalidate(std::uint64_t address) {
-    forget_translations();
+    forget_translation(address);
     synchronize();
     backend::invalidate_page(address);
 }

@@ -5,6 +5,7 @@
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace previrt {
 
@@ -27,6 +28,14 @@ void start_shadow_tables(std::uint8_t* (*take_memory)(std::uint64_t bytes));
 void load_shadow_root();
 // The guest wrote an entry of a table of that level, at this guest-physical address.
 void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, unsigned level);
+// The shadow of a guest table that has none, or a single one of level 1 that only user mode's pages are in: a
+// write to it neither makes nor drops a table, and maps nothing for the kernel.
+struct OnlyShadow {
+    backend::TableNumber table; // ~0: there is none
+};
+std::optional<OnlyShadow> shadow_at_most_users(std::uint64_t guest_physical);
+// shadow_entry_written() in this case.
+void shadow_leaf_written(OnlyShadow shadow, std::uint64_t guest_physical, std::uint64_t entry);
 // A flush of all that may be cached of the page tables.
 void shadow_flush();
 // invlpg.
