@@ -92,7 +92,7 @@ std::vector<Marked> join(std::vector<Marked> marks, const nlohmann::json& counte
 class ExitBench {
 public:
     explicit ExitBench(const BenchOptions& options)
-        : options_(options), kernel_(build_measured_kernel(options, false)),
+        : options_(options), kernel_(build_measured_kernel(options)),
           initrd_(make_initrd("exits", {{"/run-me", PREVIRT_EXITS}})), place_(place()) {}
 
     void run() {

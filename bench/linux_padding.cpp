@@ -11,8 +11,8 @@
 namespace previrt {
 
 void bench_linux_padding(const BenchOptions& options) {
-    const std::string plain_kernel = build_measured_kernel(options, true);
-    const std::string padded_kernel = build_measured_kernel(options, false);
+    const std::string plain_kernel = build_measured_kernel(options, KernelVariant::plain);
+    const std::string padded_kernel = build_measured_kernel(options);
     const std::string initrd = make_operations_initrd();
     std::cerr << "previrt: counting instructions, two boots\n";
     const Measurement plain = measure_operations(counted_run(plain_kernel, initrd));

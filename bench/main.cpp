@@ -167,7 +167,7 @@ void add_bench(CLI::App& app, Action& action) {
                  "What padding costs Linux on bare metal: instructions an operation, plain and padded",
                  bench_linux_padding);
     add_bench_of(*command, action, "xen",
-                 "What Xen costs Linux: instructions an operation, ours and Debian's XenoLinux",
+                 "What Xen costs Linux: instructions an operation, ours and XenoLinux of the same source",
                  bench_linux_xen);
     add_bench_of(*command, action, "exits",
                  "How often KVM leaves a guest in privileged mode: exits an operation, with the in-place VMM "

@@ -39,14 +39,14 @@ Measurement read_measurement(const std::string& console) {
 
 } // namespace
 
-std::string build_measured_kernel(const BenchOptions& options, bool plain) {
+std::string build_measured_kernel(const BenchOptions& options, KernelVariant variant) {
     BuildLinuxOptions build;
     build.version = options.version;
-    build.configuration = options.configuration;
+    build.configuration = options.configuration + (variant == KernelVariant::xenolinux ? "+xen" : "");
     build.compiler = options.compiler;
-    build.plain = plain;
-    build.output = in_source_tree("build/linux/" + options.version + "-" + options.configuration + "-" +
-                                  options.compiler + (plain ? "-plain" : ""));
+    build.plain = variant != KernelVariant::ours;
+    build.output = in_source_tree("build/linux/" + build.version + "-" + build.configuration + "-" +
+                                  build.compiler + (build.plain ? "-plain" : ""));
     build_linux(build);
     return build.output + "/bzImage";
 }

@@ -4,6 +4,7 @@
 #include "bench/bench_options.hpp"
 #include "monitor/run.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,8 +23,14 @@ struct Measurement {
     double again = 0; // additional unmeasured repetitions of one operation
 };
 
+// Of the same source, configuration and compiler.
+enum class KernelVariant : std::uint8_t {
+    ours,
+    plain,     // neither macros nor patches
+    xenolinux, // plain, with Linux's own port to Xen
+};
 // Builds the kernel if it is not up to date, and returns its bzImage. Throws InputError.
-std::string build_measured_kernel(const BenchOptions& options, bool plain);
+std::string build_measured_kernel(const BenchOptions& options, KernelVariant variant = KernelVariant::ours);
 
 // The userland that measures.
 std::string make_operations_initrd();

@@ -57,7 +57,7 @@ public:
     PlaceBench(std::string title, const PlaceBenchOptions& options, std::span<const Column> columns)
         : title_(std::move(title)), options_(options), columns_(choose(columns, options.columns)),
           processor_(options.processor.value_or(last_processor())),
-          files_(make_measured_files(build_measured_kernel(options.kernel, false), directory_.path())) {}
+          files_(make_measured_files(build_measured_kernel(options.kernel), directory_.path())) {}
 
     void run() {
         for (const Column& column : columns_) {

@@ -41,7 +41,7 @@ Panel xen_panel(const Json& operations) {
         "Instructions under Xen, divided by those of the same kernel on bare metal",
         {.below = "fewer instructions than on bare metal", .above = "more instructions than on bare metal"},
         {{.name = "ours under Xen", .role = Role::ours},
-         {.name = "Debian's kernel under Xen (XenoLinux)", .role = Role::peer}},
+         {.name = "Linux's own port under Xen (XenoLinux)", .role = Role::peer}},
         std::move(groups));
 }
 

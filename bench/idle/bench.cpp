@@ -56,12 +56,11 @@ struct Shared {
 class IdleBench {
 public:
     explicit IdleBench(const IdleBenchOptions& options)
-        : options_(options),
-          program_{.arguments = {program_beside_this("previrt"), "run", "--on", options.on, "--memory",
-                                 guest_memory, "--append", "quiet", "--initrd", idle_initrd(),
-                                 build_measured_kernel(options.kernel, false)},
-                   .directory = {},
-                   .environment = {}} {}
+        : options_(options), program_{.arguments = {program_beside_this("previrt"), "run", "--on", options.on,
+                                                    "--memory", guest_memory, "--append", "quiet", "--initrd",
+                                                    idle_initrd(), build_measured_kernel(options.kernel)},
+                                      .directory = {},
+                                      .environment = {}} {}
 
     void run() {
         const std::uint64_t before = available_memory();

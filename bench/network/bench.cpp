@@ -35,7 +35,7 @@ class NetworkBench {
 public:
     explicit NetworkBench(const NetworkBenchOptions& options)
         : options_(options), runs_(options.runs.value_or(5)), mebibytes_(options.mebibytes.value_or(100)),
-          kernel_(build_measured_kernel(options.kernel, false)), initrd_(network_initrd("net", {})),
+          kernel_(build_measured_kernel(options.kernel)), initrd_(network_initrd("net", {})),
           settings_(network_settings(mebibytes_, options.traffic)) {}
 
     void run() {

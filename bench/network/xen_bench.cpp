@@ -67,11 +67,11 @@ private:
     }
 
     [[nodiscard]] Domain prepare_ours() const {
-        Domain domain{.name = ours,
-                      .options = counted_network_run(build_measured_kernel(options_.kernel, false),
-                                                     network_initrd("net", {})),
-                      .beside = {},
-                      .transfers = {}};
+        Domain domain{
+            .name = ours,
+            .options = counted_network_run(build_measured_kernel(options_.kernel), network_initrd("net", {})),
+            .beside = {},
+            .transfers = {}};
         domain.options.stats = counters_file();
         domain.beside = pack_beside_dom0(domain.options, vif);
         add(domain, dom0_network_files());

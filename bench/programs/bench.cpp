@@ -43,7 +43,7 @@ class ProgramsBench {
 public:
     explicit ProgramsBench(const ProgramsBenchOptions& options)
         : options_(options), programs_(options.programs.empty() ? measured_programs() : options.programs),
-          kernel_(build_measured_kernel(options.kernel, false)), processor_(last_processor()),
+          kernel_(build_measured_kernel(options.kernel)), processor_(last_processor()),
           tree_(std::ranges::find(programs_, "kernel") == programs_.end()
                     ? std::string()
                     : fetch_linux_source("6.1").directory) {}

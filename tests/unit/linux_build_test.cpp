@@ -168,6 +168,10 @@ TEST_F(LinuxBuild, ConfigurationsSayWhatBecameOfThem) {
     const LinuxConfiguration rich = find_configuration("rich", "6.1");
     EXPECT_TRUE(rich.ours);
     EXPECT_EQ(rich.files.size(), 4U);
+    const LinuxConfiguration port = find_configuration("small+xen", "6.1");
+    EXPECT_TRUE(port.ours);
+    EXPECT_NE(port.text.find("CONFIG_XEN_PV=y"), std::string::npos);
+    EXPECT_NE(port.text.find("CONFIG_SERIAL_8250=y"), std::string::npos);
     EXPECT_NE(message_of([] { find_configuration("huge", "6.1"); }).find("huge: No such file"),
               std::string::npos);
 }

@@ -14,6 +14,14 @@ namespace previrt {
 
 namespace {
 
+// By name: the parts, of which a later one extends the earlier ones.
+const std::map<std::string, std::vector<std::string>> our_configurations = {
+    {"small", {"small"}},
+    {"rich", {"small", "rich"}},
+    {"small+xen", {"small", "xen"}},
+    {"rich+xen", {"small", "rich", "xen"}},
+};
+
 // Option to value; "n" for "is not set".
 std::map<std::string, std::string> options_of(const std::string& text) {
     std::map<std::string, std::string> options;
@@ -34,18 +42,14 @@ std::map<std::string, std::string> options_of(const std::string& text) {
 
 LinuxConfiguration find_configuration(const std::string& name_or_file, const std::string& version) {
     LinuxConfiguration configuration{.name = name_or_file, .files = {}, .text = {}, .ours = false};
-    if (name_or_file == "small" || name_or_file == "rich") {
+    if (const auto ours = our_configurations.find(name_or_file); ours != our_configurations.end()) {
         configuration.ours = true;
-        // rich extends small; each is followed by the options that only this version has or names
-        // differently.
-        for (const std::string part : {"small", "rich"}) {
+        // Each is followed by the options that only this version has or names differently.
+        for (const std::string& part : ours->second) {
             configuration.files.push_back(in_source_tree("linux-patches/configs/" + part));
             const std::string own = in_source_tree("linux-patches/" + version + "/" + part);
             if (std::filesystem::exists(own)) {
                 configuration.files.push_back(own);
-            }
-            if (part == name_or_file) {
-                break;
             }
         }
     } else {
