@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# scattered.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY
+# scattered.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY [MEBIBYTES READS PIECES]
 # Programs whose memory is in more ranges than the host lets a process map (vm.max_map_count, 65530 by default) get along.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-on=$1 kernel=$2 build=$3
+on=$1 kernel=$2 build=$3 mebibytes=${4:-208} reads=${5:-200000} pieces=${6:-70000}
 # The guest's own bound must not be in the way.
-printf '#!/bin/sh\necho 1000000 >/proc/sys/vm/max_map_count\nscattered 208 200000 70000\n' >"$work/run-me"
+printf '#!/bin/sh\necho 1000000 >/proc/sys/vm/max_map_count\nscattered %s\n' "$mebibytes $reads $pieces" >"$work/run-me"
 chmod +x "$work/run-me"
 "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /bin/scattered="$build/tests/linux/scattered"
-run_guest "$build/toolchain/previrt" "$on" "$kernel/bzImage" --initrd "$work/initrd" --append quiet --memory 1G --timeout 350
+run_guest "$build/toolchain/previrt" "$on" "$kernel/bzImage" --initrd "$work/initrd" --append quiet \
+    --memory "$((mebibytes + 816))M" --timeout 1800
 right=$(grep -c '^scattered: .*: right' "$work/console" || true)
 if [ "$status" -ne 0 ] || [ "$right" -ne 4 ]; then
     echo "scattered: FAILED with status $status, $right of 4 right"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# cliffs.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY [DIVISOR]
+# Programs with so many processes, huge pages or mappings that a VMM may run short of something get along, and so does a
+# guest without memory: its kernel kills the program that took it all. DIVISOR takes a part of the work: 1 is all.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+on=$1 kernel=$2 build=$3
+# With --isolate on kvm, and on an emulated Xen, as much work takes four times as long.
+usual=16
+[[ $on != @(kvm-isolate|xen) ]] || usual=64
+divisor=${4:-$usual}
+# The guest's own bound must not be in the way.
+printf '#!/bin/sh\necho 1000000 >/proc/sys/vm/max_map_count\nulimit -n 4096\ncliffs %s\n' "$divisor" >"$work/run-me"
+chmod +x "$work/run-me"
+"$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /bin/cliffs="$build/tests/linux/cliffs"
+SECONDS=0
+run_guest "$build/toolchain/previrt" "$on" "$kernel/bzImage" --initrd "$work/initrd" --append quiet \
+    --memory "$((3072 / divisor > 144 ? 3072 / divisor : 144))M" --timeout 1800
+right=$(grep -c '^cliffs: .*: right' "$work/console" || true)
+if [ "$status" -ne 0 ] || [ "$right" -ne 4 ]; then
+    echo "cliffs: FAILED with status $status, $right of 4 right"
+    exit 1
+fi
+echo "cliffs: $SECONDS s"
