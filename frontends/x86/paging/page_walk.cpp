@@ -14,11 +14,14 @@ namespace {
 
 constexpr KernelPlacement& kernel = machine_state.kernel;
 
+// Of every entry.
+std::uint64_t always_reserved_bits() {
+    constexpr std::uint64_t above_frames = ~frame_mask & ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
+    return above_frames | ((vcpu.efer & efer_nxe) == 0 ? std::uint64_t{page_no_execute} : 0);
+}
+
 std::uint64_t reserved_bits(unsigned level, std::uint64_t entry) {
-    std::uint64_t reserved = ~frame_mask & ((std::uint64_t{1} << 52U) - 1) & ~(page_bytes - 1);
-    if ((vcpu.efer & efer_nxe) == 0) {
-        reserved |= page_no_execute;
-    }
+    std::uint64_t reserved = always_reserved_bits();
     if ((entry & page_large) != 0) {
         if (level >= 3) { // no 1 GiB pages: CPUID does not offer them
             reserved |= page_large;
@@ -77,9 +80,8 @@ PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access
     walk.error_code = (access.write ? fault_write : 0U) | (access.user ? fault_user : 0U) |
                       (access.fetch && (vcpu.efer & efer_nxe) != 0 ? fault_fetch : 0U);
     std::uint64_t table = root;
-    bool writable = true;
-    bool user = true;
-    bool executable = true;
+    std::uint64_t allowed = ~std::uint64_t{0}; // by all entries; the highest bit stands for execution
+    const std::uint64_t may_be_reserved = always_reserved_bits() | page_large;
     unsigned level = root_level;
     for (;; --level) {
         walk.entry_address[level] =
@@ -91,14 +93,12 @@ PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access
             walk.faults = true;
             return walk;
         }
-        if (has_reserved_bits(level, entry)) {
+        if ((entry & may_be_reserved) != 0 && has_reserved_bits(level, entry)) {
             walk.faults = true;
             walk.error_code |= fault_present | fault_reserved;
             return walk;
         }
-        writable = writable && (entry & page_writable) != 0;
-        user = user && (entry & page_user) != 0;
-        executable = executable && (entry & page_no_execute) == 0;
+        allowed &= entry ^ page_no_execute;
         if (level == 1 || (entry & page_large) != 0) {
             break;
         }
@@ -106,9 +106,10 @@ PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access
     }
     const std::uint64_t offset_mask = level == 2 ? large_page_bytes - 1 : page_bytes - 1;
     walk.physical = (walk.entry[level] & frame_mask & ~offset_mask) | (address & offset_mask);
-    walk.user = user;
-    const bool write_allowed = writable || (!access.user && (vcpu.cr0 & cr0_wp) == 0);
-    if ((access.user && !user) || (access.write && !write_allowed) || (access.fetch && !executable)) {
+    walk.user = (allowed & page_user) != 0;
+    const bool writable = (allowed & page_writable) != 0 || (!access.user && (vcpu.cr0 & cr0_wp) == 0);
+    const bool executable = (allowed & page_no_execute) != 0;
+    if ((access.user && !walk.user) || (access.write && !writable) || (access.fetch && !executable)) {
         walk.faults = true;
         walk.error_code |= fault_present;
     }
