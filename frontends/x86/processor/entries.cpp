@@ -73,15 +73,28 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     }
 }
 
-// After a hidden fault the same instruction faults at the same address again: the shadow does not help.
+// While a loop of hidden faults goes on, these stay the same: interrupts change none of them.
+std::uint64_t progress_of_guest() {
+    return counters.system_calls + counters.true_faults + counters.entries_written +
+           counters.unannotated_writes;
+}
+
+// After a hidden fault the same instruction faults at the same address again: the shadow does not help. Where
+// the guest gets further, this is no loop: each child of a program that forks begins with the same fault.
 void stop_if_endless(std::uint64_t address) {
     constexpr unsigned most_repeated = 10000;
-    [[gnu::section(".bss.cache")]] static std::uint64_t last_address;
-    [[gnu::section(".bss.cache")]] static std::uint64_t last_rip;
+    struct Fault {
+        std::uint64_t address;
+        std::uint64_t rip;
+        std::uint64_t progress;
+
+        bool operator==(const Fault&) const = default;
+    };
+    [[gnu::section(".bss.cache")]] static Fault last;
     [[gnu::section(".bss.cache")]] static unsigned repeated;
-    repeated = address == last_address && vcpu.registers.rip == last_rip ? repeated + 1 : 0;
-    last_address = address;
-    last_rip = vcpu.registers.rip;
+    const Fault fault{.address = address, .rip = vcpu.registers.rip, .progress = progress_of_guest()};
+    repeated = fault == last ? repeated + 1 : 0;
+    last = fault;
     if (repeated > most_repeated) {
         stop_guest("one instruction faults without end, at the address", address);
     }
