@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * checks: 36
+ * checks: 38
  *
  * SYSCALL with the instructions behind it that compilers and C libraries put there: a move and a call, a jump,
  * a return, two or three short instructions, a store that faults. A VMM may have replaced them all by something
@@ -56,7 +56,26 @@ asm("increment_entry:\n"
     "	jnz 1b\n"                     \
     "	jmp forms_passed\n"
 
-extern const char forms_begin[], forms_done[], forms_end[], form_store[], form_stored[];
+/* RBX counts down from RDI: at 1 the store faults, 8 bytes below this address. */
+#define STORE(name, address)       \
+    name ":\n"                     \
+    "	mov %rdi, %rbx\n"             \
+    "1:	lea -1(%rbx), %rdi\n"      \
+    "	lea 2f(%rip), %rsi\n"        \
+    "	mov $" address ", %rax\n"    \
+    "	test %rdi, %rdi\n"           \
+    "	cmovne %rsp, %rax\n"         \
+    "	lea -0x123c(%rax), %r12\n"   \
+    "	syscall\n"                   \
+    "2:	mov %rax, 0x1234(%r12)\n"  \
+    "	cmp %rsi, %rcx\n"            \
+    "	jne forms_failed\n"          \
+    "	cmp %rax, -8(%rsp)\n"        \
+    "	jne forms_failed\n"          \
+    "	dec %rbx\n"                  \
+    "	jmp 1b\n"
+
+extern const char forms_begin[], forms_done[], forms_end[], form_store[], form_far_store[];
 extern const char loop_call[], loop_far_jump[], loop_jump[], loop_return[], loop_two[], loop_three[], loop_extend[],
     loop_compare[], loop_relative[], loop_second_of_two[], loop_second_of_three[], loop_third_of_three[],
     loop_second_of_extend[];
@@ -137,24 +156,7 @@ asm(".pushsection .user, \"aw\"\n"
     "	jne forms_failed\n"
     "	dec %rax\n"
     "	ret\n"
-    /* RDI: at 0 the store faults. */
-    "form_store:\n"
-    "	mov %rdi, %rbx\n"
-    "1:	lea -1(%rbx), %rdi\n"
-    "	lea 2f(%rip), %rsi\n"
-    "	mov $0x40600000, %eax\n" /* absent */
-    "	test %rdi, %rdi\n"
-    "	cmovne %rsp, %rax\n"
-    "	lea -0x123c(%rax), %r12\n"
-    "	syscall\n"
-    "2:	mov %rax, 0x1234(%r12)\n"
-    "form_stored:\n"
-    "	cmp %rsi, %rcx\n"
-    "	jne forms_failed\n"
-    "	cmp %rax, -8(%rsp)\n"
-    "	jne forms_failed\n"
-    "	dec %rbx\n"
-    "	jmp 1b\n"
+    STORE("form_store", "0x40600000") STORE("form_far_store", "0x800000001000")
     /* The loops. */
     LOOP("loop_call", "form_call", "") LOOP("loop_far_jump", "form_far_jump", "") LOOP("loop_jump", "form_jump", "")
         LOOP("loop_return", "form_return", "dec %rax\n") LOOP("loop_two", "form_two", "")
@@ -222,12 +224,14 @@ static void check_forms(void) {
     }
 }
 
-static void check_store(void) {
-    const struct exception exception = run_at(form_store, rounds);
-    const unsigned store_bytes = 8;
-    check_equal("a store that faults: its vector", (uint32_t)exception.frame.vector, vector_page_fault);
-    check_equal("its address", (uint32_t)exception.cr2, (uint32_t)absent);
-    check("its instruction", exception.frame.rip == place + (uint64_t)(form_stored - forms_begin) - store_bytes);
+static void check_store(const char* what, const char* symbol, unsigned vector) {
+    const struct exception exception = run_at(symbol, rounds);
+    check_equal(what, (uint32_t)exception.frame.vector, vector);
+    check("the store's address is the instruction's",
+          exception.frame.rip == exception.frame.rsi && exception.frame.rbx == 1);
+    if (vector == vector_page_fault) {
+        check_equal("the address stored to", (uint32_t)exception.cr2, (uint32_t)absent);
+    }
 }
 
 static void check_interrupted(void) {
@@ -265,7 +269,8 @@ void guest(void) {
     write_cr3(read_cr3());
     map_page(place, (uintptr_t)code, page_present | page_user);
     check_forms();
-    check_store();
+    check_store("a store to an absent page: its vector", form_store, vector_page_fault);
+    check_store("a store beyond user mode's addresses: its vector", form_far_store, vector_protection);
     write_cr0(read_cr0() | cr0_alignment_mask);
     further_flags = flag_alignment_check;
     check_forms();

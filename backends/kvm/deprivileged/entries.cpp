@@ -162,9 +162,9 @@ bool is_at_site_code_of_kernel(std::uint8_t vector) {
            is_site_code(here);
 }
 
-// A site that has become a jump.
-bool is_behind_user_call() {
-    return runs_long_user_code() && resolve_user_call(vcpu.registers.rip);
+// In a site that has become a jump. Behind its stub's system call the fault is the program's.
+bool is_behind_user_call(std::uint64_t executed) {
+    return runs_long_user_code() && resolve_user_call(executed);
 }
 
 // KVM's interpreter takes `int n` for an invalid opcode, whatever the gate says. This restores the
@@ -225,9 +225,10 @@ void exception_entered() {
                 << " in the VMM itself, address " << Hex{fault_address} << '\n';
         stop_guest("an exception in the VMM, at", vcpu.registers.rip);
     }
+    const std::uint64_t executed = vcpu.registers.rip;
     enter_from_frame();
     restore_software_interrupt(vector);
-    if (take_system_call_32(vector) || (vector == general_protection && is_behind_user_call())) {
+    if (take_system_call_32(vector) || (vector == general_protection && is_behind_user_call(executed))) {
         leave();
         return;
     }

@@ -115,7 +115,7 @@ void unmake_all(OwnCalls& calls) {
 }
 
 std::uint64_t place_of(const Site& site) {
-    const std::uint64_t page = site.is_taken() && !site.is_given_up ? own().places[site.copy] : nowhere;
+    const std::uint64_t page = site.is_taken() ? own().places[site.copy] : nowhere;
     return page == nowhere ? nowhere : page + site.offset;
 }
 
@@ -206,6 +206,7 @@ void drop(Copy& copy) {
     let_write(frame, true);
 }
 
+// Other processes still return to their stubs, which do the same.
 void give_up(Site& site) {
     const Copy& copy = copies[site.copy];
     site.is_given_up = true;
@@ -340,18 +341,23 @@ void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
 bool resolve_user_call(std::uint64_t address) {
     const std::uint64_t stub = address - stubs_address;
     for (unsigned i = 0; i < site_end; ++i) {
-        const std::uint64_t place = place_of(sites[i]);
+        Site& site = sites[i];
+        const std::uint64_t place = place_of(site);
         if (place == nowhere) {
             continue;
         }
-        const bool is_behind = sites[i].displaced.begins_at(address - (place + system_call_bytes));
-        if (is_behind && ++sites[i].jumps_behind == most_jumps_behind) {
-            give_up(sites[i]);
-            return true;
+        const bool is_at_stub = stub / stub_bytes == i;
+        const bool has_stub = own().returns[i] != nowhere;
+        const bool is_behind =
+            !site.is_given_up && site.displaced.begins_at(address - (place + system_call_bytes));
+        if (is_behind && has_stub && ++site.jumps_behind == most_jumps_behind) {
+            give_up(site);
         }
-        if (is_behind || stub / stub_bytes == i) {
+        if (!has_stub && !site.is_given_up && (is_at_stub || is_behind)) {
             make_stub(i);
-            return true;
+        }
+        if (is_behind || (is_at_stub && !has_stub)) {
+            return true; // a fault in a stub that is made is the program's
         }
     }
     return false;
@@ -391,8 +397,9 @@ std::uint64_t address_executed(std::uint64_t address) {
 }
 
 bool is_user_call(std::uint64_t address) {
-    return std::ranges::any_of(std::span(sites, site_end),
-                               [&](const Site& site) { return place_of(site) == address; });
+    return std::ranges::any_of(std::span(sites, site_end), [&](const Site& site) {
+        return !site.is_given_up && place_of(site) == address;
+    });
 }
 
 } // namespace previrt
