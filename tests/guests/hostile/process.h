@@ -10,7 +10,7 @@
 
 #define vmm_image UINT64_C(0x78000000) /* backends/process/contract/layout.hpp */
 #define vmm_map UINT64_C(0x7f4000000000)
-#define vmm_private UINT64_C(0x78210000) /* its signals' stack */
+#define vmm_private UINT64_C(0x78300000) /* its signals' stack */
 #define guest_ram UINT64_C(0x7f0000000000)
 #define hypervisor_area UINT64_C(0x7ffffffff000) /* where no process has anything */
 

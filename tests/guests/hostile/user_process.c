@@ -10,7 +10,7 @@
 #include "harness/timer.h"
 #include "harness/user.h"
 
-#define user_stub UINT64_C(0x781ff000) /* backends/process/contract/layout.hpp */
+#define user_stub UINT64_C(0x782ef000) /* backends/process/contract/layout.hpp */
 
 extern const char user_load[], user_store[], user_attack[];
 /* RDI: where. It ends with the exit's vector if nothing stopped it. */
@@ -58,16 +58,16 @@ asm(".pushsection .user, \"aw\"\n"
     "	mov %rax, %rdx\n shl $17, %rdx\n xor %rdx, %rax\n"
     "	.endm\n"
     "user_attack: mov %rdi, %rax\n"
-    "	mov $0x78210000, %ebx\n"
+    "	mov $0x78300000, %ebx\n"
     "	mov $0x20000 / 8, %ecx\n"
     "1:	another_random\n"
     "	mov %rax, %rsi\n"
     "	test $7, %al\n" /* an address in the state, or in the stub, or a small number */
     "	jnz 2f\n"
-    "	and $0x1fff8, %esi\n add $0x78210000, %esi\n"
+    "	and $0x1fff8, %esi\n add $0x78300000, %esi\n"
     "2:	cmp $0x11, %al\n"
     "	jne 3f\n"
-    "	shr $20, %esi\n and $0x3ff, %esi\n add $0x781ff000, %esi\n"
+    "	shr $20, %esi\n and $0x3ff, %esi\n add $0x782ef000, %esi\n"
     "3:	test $0x60, %al\n"
     "	jnz 4f\n"
     "	shr $8, %esi\n and $31, %esi\n"
@@ -76,7 +76,7 @@ asm(".pushsection .user, \"aw\"\n"
     "	dec %ecx\n"
     "	jnz 1b\n"
     /* where it stops: mov $0x1000, %eax; syscall */
-    "	mov $0x781ff000, %ebp\n"
+    "	mov $0x782ef000, %ebp\n"
     "5:	inc %ebp\n"
     "	cmpl $0x001000b8, (%rbp)\n"
     "	jne 5b\n"
@@ -85,12 +85,12 @@ asm(".pushsection .user, \"aw\"\n"
     "	another_random\n"
     "	test $1, %al\n"
     "	jz 6f\n"
-    "	mov %rax, %rbp\n shr $30, %rbp\n and $0x3ff, %ebp\n add $0x781ff000, %ebp\n"
+    "	mov %rax, %rbp\n shr $30, %rbp\n and $0x3ff, %ebp\n add $0x782ef000, %ebp\n"
     "6:	another_random\n"
     "	mov %rax, %rdi\n and $7, %edi\n"
     "	mov %rax, %rsi\n shr $8, %rsi\n and $31, %esi\n"
-    "	mov %rax, %rdx\n shr $16, %rdx\n and $0x1fff8, %edx\n add $0x78210000, %edx\n"
-    "	mov %rax, %r10\n shr $40, %r10\n and $0x1fff8, %r10d\n add $0x78210000, %r10d\n"
+    "	mov %rax, %rdx\n shr $16, %rdx\n and $0x1fff8, %edx\n add $0x78300000, %edx\n"
+    "	mov %rax, %r10\n shr $40, %r10\n and $0x1fff8, %r10d\n add $0x78300000, %r10d\n"
     "	test $0x30, %al\n"
     "	jnz 7f\n"
     "	mov $23, %esi\n" /* the VMM's own signal */
