@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <exception>
+#include <malloc.h>
 #include <optional>
 #include <sys/eventfd.h>
 #include <system_error>
@@ -74,6 +75,7 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets) {
+    malloc_trim(0); // kernel and initrd were here
     const Descriptor signals = hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;

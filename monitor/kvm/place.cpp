@@ -35,11 +35,13 @@ RunStatus run_machine(Machine& machine, const RunOptions& options) {
     return judge_monitored_guest(options, machine.console(), end, "KVM", machine.counts());
 }
 
+// Each frees the package once the machine has its own copy.
 RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
-                          std::span<const std::uint8_t> package) {
+                          std::vector<std::uint8_t>& package) {
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
+    package = {};
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
     }
@@ -47,10 +49,11 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
 }
 
 RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
-                         std::span<const std::uint8_t> package) {
+                         std::vector<std::uint8_t>& package) {
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
     PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net);
+    package = {};
     return run_machine(machine, options);
 }
 
@@ -61,7 +64,7 @@ struct PreparedGuest {
     std::vector<std::uint8_t> package;
 };
 
-RunStatus run_kvm(const RunOptions& options, const PreparedGuest& guest) {
+RunStatus run_kvm(const RunOptions& options, PreparedGuest& guest) {
     options.announce(guest.kernel_sha256);
     if (options.verbose) {
         std::cerr << "previrt: KVM: " << describe(guest.mode) << '\n';
