@@ -67,9 +67,17 @@ std::uint32_t half(std::uint64_t value, std::uint32_t which) {
     return which < 2 ? static_cast<std::uint32_t>(value >> (32U * which)) : 0;
 }
 
-void set_half(std::uint64_t& value, std::uint32_t which, std::uint32_t written) {
+void set_half(std::uint64_t& whole, std::uint32_t which, std::uint32_t new_half) {
     const unsigned shift = 32U * which;
-    value = (value & ~(std::uint64_t{0xffff'ffff} << shift)) | (std::uint64_t{written} << shift);
+    whole = (whole & ~(std::uint64_t{0xffff'ffff} << shift)) | (std::uint64_t{new_half} << shift);
+}
+
+// Of the descriptors, the available ring or the used ring.
+std::uint64_t& address_register(SplitQueue& queue, std::uint32_t offset) {
+    if (offset < queue_driver) {
+        return queue.descriptors;
+    }
+    return offset < queue_device ? queue.available : queue.used;
 }
 
 } // namespace
@@ -138,7 +146,7 @@ std::optional<std::uint32_t> Transport::read(std::uint32_t offset, unsigned widt
 
 // Of a queue that does not exist, all registers read 0.
 std::uint32_t Transport::read_queue(std::uint32_t offset) {
-    const SplitQueue* const queue = chosen();
+    SplitQueue* const queue = chosen();
     if (queue == nullptr) {
         return 0;
     }
@@ -152,10 +160,7 @@ std::uint32_t Transport::read_queue(std::uint32_t offset) {
     default:
         break;
     }
-    const std::uint64_t address = offset < queue_driver   ? queue->descriptors
-                                  : offset < queue_device ? queue->available
-                                                          : queue->used;
-    return half(address, offset / 4 % 2);
+    return half(address_register(*queue, offset), offset / 4 % 2);
 }
 
 bool Transport::write(std::uint32_t offset, unsigned width, std::uint32_t value) {
@@ -230,10 +235,7 @@ bool Transport::write_queue(std::uint32_t offset, std::uint32_t value) {
             fail();
         }
     } else {
-        std::uint64_t& address = offset < queue_driver   ? queue->descriptors
-                                 : offset < queue_device ? queue->available
-                                                         : queue->used;
-        set_half(address, offset / 4 % 2, value);
+        set_half(address_register(*queue, offset), offset / 4 % 2, value);
     }
     return true;
 }
