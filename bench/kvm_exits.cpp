@@ -2,7 +2,7 @@
 #include "bench/kvm_exits.hpp"
 
 #include "bench/operations.hpp"
-#include "bench/save_result.hpp"
+#include "bench/results/save_result.hpp"
 #include "guest/userland/initrd.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"

@@ -2,7 +2,7 @@
 #include "bench/linux_padding.hpp"
 
 #include "bench/operations.hpp"
-#include "bench/save_result.hpp"
+#include "bench/results/save_result.hpp"
 
 #include <cstdio>
 #include <iostream>

@@ -4,7 +4,7 @@
 #include "bench/event_counts.hpp"
 #include "bench/operations.hpp"
 #include "bench/peers/xenolinux.hpp"
-#include "bench/save_result.hpp"
+#include "bench/results/save_result.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 

@@ -7,9 +7,9 @@
 #include "bench/linux_process.hpp"
 #include "bench/linux_xen.hpp"
 #include "bench/network/bench.hpp"
-#include "bench/plot_results.hpp"
 #include "bench/programs/bench.hpp"
-#include "bench/save_result.hpp"
+#include "bench/results/plot_results.hpp"
+#include "bench/results/save_result.hpp"
 #include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>

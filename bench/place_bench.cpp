@@ -5,9 +5,9 @@
 #include "bench/measured_places.hpp"
 #include "bench/measuring_processor.hpp"
 #include "bench/operations.hpp"
-#include "bench/save_result.hpp"
-#include "bench/spread.hpp"
-#include "bench/time_table.hpp"
+#include "bench/results/save_result.hpp"
+#include "bench/results/spread.hpp"
+#include "bench/results/time_table.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 

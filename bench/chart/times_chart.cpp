@@ -3,7 +3,7 @@
 
 #include "bench/chart/panels.hpp"
 #include "bench/measured_places.hpp"
-#include "bench/time_text.hpp"
+#include "bench/results/time_text.hpp"
 #include "host/input_error.hpp"
 #include "monitor/place.hpp"
 

@@ -4,7 +4,7 @@
 #include "bench/idle/guest.hpp"
 #include "bench/idle/process_table.hpp"
 #include "bench/operations.hpp"
-#include "bench/spread.hpp"
+#include "bench/results/spread.hpp"
 #include "guest/userland/initrd.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"

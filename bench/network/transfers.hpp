@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "bench/time_table.hpp"
+#include "bench/results/time_table.hpp"
 
 #include <functional>
 #include <map>

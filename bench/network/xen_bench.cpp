@@ -6,7 +6,7 @@
 #include "bench/network/domain_transfers.hpp"
 #include "bench/network/guest.hpp"
 #include "bench/operations.hpp"
-#include "bench/save_result.hpp"
+#include "bench/results/save_result.hpp"
 #include "host/file.hpp"
 #include "host/temporary_directory.hpp"
 #include "monitor/xen/place.hpp"

@@ -6,7 +6,7 @@
 #include "bench/peers/gvisor.hpp"
 #include "bench/place_bench.hpp"
 #include "bench/programs/times.hpp"
-#include "bench/spread.hpp"
+#include "bench/results/spread.hpp"
 #include "bench/timed_program.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/plot_results.hpp"
+#include "bench/results/plot_results.hpp"
 
 #include "bench/chart/result_chart.hpp"
 #include "bench/chart/svg.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/spread.hpp"
+#include "bench/results/spread.hpp"
 
 #include <algorithm>
 #include <cmath>

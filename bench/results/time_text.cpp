@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/time_text.hpp"
+#include "bench/results/time_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/save_result.hpp"
+#include "bench/results/save_result.hpp"
 
 #include "bench/chart/result_chart.hpp"
 #include "bench/chart/svg.hpp"

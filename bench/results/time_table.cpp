@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/time_table.hpp"
+#include "bench/results/time_table.hpp"
 
-#include "bench/spread.hpp"
-#include "bench/time_text.hpp"
+#include "bench/results/spread.hpp"
+#include "bench/results/time_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
