@@ -103,7 +103,7 @@ public:
     void offer(std::uint16_t queue, std::uint16_t head) {
         const std::uint64_t ring = available + (queue * queue_stride);
         const auto index = ram.load<std::uint16_t>(ring + 2);
-        ram.store(ring + 4 + (2 * (index % entries)), head);
+        ram.store(ring + 4 + (std::uint64_t{2} * (index % entries)), head);
         ram.store(ring + 2, static_cast<std::uint16_t>(index + 1));
     }
     void kick(std::uint16_t queue) {

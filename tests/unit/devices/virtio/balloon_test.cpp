@@ -7,7 +7,6 @@ namespace previrt {
 namespace {
 
 using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-constexpr std::uint64_t page = BalloonMachine::page;
 
 class Balloon : public testing::Test, protected BalloonMachine {};
 

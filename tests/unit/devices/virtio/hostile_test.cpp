@@ -26,7 +26,7 @@ public:
 private:
     // Each chain has at most `entries` buffers; each of them may be an array of page numbers.
     static constexpr std::uint64_t most_accesses =
-        8 * std::uint64_t{BalloonMachine::entries} * 64 + (2 * VirtioBalloon::most_pages);
+        (8 * std::uint64_t{BalloonMachine::entries} * 64) + (2 * VirtioBalloon::most_pages);
 
     std::uint32_t choose(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
 
@@ -63,7 +63,7 @@ private:
             describe(queue, index, 0x8000, 16 * choose(entries), indirect);
             break;
         case 2:
-            ram.store(available + (queue * queue_stride) + 4 + (2 * index),
+            ram.store(available + (queue * queue_stride) + 4 + (std::uint64_t{2} * index),
                       static_cast<std::uint16_t>(choose(entries + 1)));
             break;
         default:
@@ -145,7 +145,7 @@ TEST(HostileBalloonDriver, ReachesNothingButRam) {
     std::uint64_t chains = 0;
     std::uint64_t takings = 0;
     std::uint64_t failures = 0;
-    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
         HostileDriver driver(seed);
         driver.run(25'000);
         chains += driver.chains();
