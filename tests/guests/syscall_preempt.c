@@ -15,7 +15,7 @@
 #include "harness/timer.h"
 #include "harness/user.h"
 
-enum { period = 1193 /* 1 ms */, rounds = 2000, ticks_wanted = 20 };
+enum { period = 119 /* 0.1 ms */, rounds = 2000, ticks_wanted = 100 };
 
 static volatile unsigned ticks_in_kernel, ticks_in_user_mode;
 static volatile uint64_t last_tick_rip;
@@ -64,11 +64,13 @@ asm(".pushsection .user, \"aw\"\n"
     "	.set seed, seed + 2\n"
     "	.endr\n"
     "1:	lea -1(%rbx), %rax\n"
+    "	cmp %rbx, %rbx\n"
     "	stc\n"
     "	syscall\n"
     "2:	jnc 3f\n"
-    "	bt $0, %r11\n"
-    "	jnc 3f\n"
+    "	jnz 3f\n"
+    "	cmp $0x247, %r11\n" /* IF, ZF, PF, the bit that is always one, CF */
+    "	jne 3f\n"
     "	lea 2b(%rip), %r11\n"
     "	cmp %r11, %rcx\n"
     "	jne 3f\n"

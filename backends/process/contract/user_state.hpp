@@ -69,8 +69,8 @@ static_assert(offsetof(UserState, started) == USER_STARTED - USER_STATE);
 static_assert(offsetof(UserState, operation_count) == USER_OPERATION_COUNT - USER_STATE);
 static_assert(offsetof(UserState, operations) == USER_OPERATIONS - USER_STATE);
 static_assert(sizeof(UserOperation) == 64);
-// The small stack has eight bytes, behind everything else.
-static_assert(sizeof(UserState) + 64 <= USER_SMALL_STACK_TOP - USER_STATE);
+static_assert(sizeof(UserState) + sizeof(std::uint64_t) <= USER_ENTRY_STACK_TOP - USER_STATE);
+static_assert(USER_ENTRY_STACK_TOP + sizeof(std::uint64_t) <= USER_EXIT_STACK_TOP);
 static_assert(USER_SIGNAL_STACK + USER_SIGNAL_STACK_BYTES == USER_STATE + USER_STATE_BYTES);
 
 constexpr std::uint64_t entry_vectors_offset = USER_ENTRY_VECTORS - USER_STATE;

@@ -44,7 +44,9 @@
 #define USER_STARTED (USER_STATE + 0x1c4)
 #define USER_OPERATION_COUNT (USER_STATE + 0x1c8)
 #define USER_OPERATIONS (USER_STATE + 0x200) // of 64 bytes
-#define USER_SMALL_STACK_TOP (USER_STATE + 0x1000)
+// Stacks of one word, in different places: the program may leave while it enters, interrupted by an event.
+#define USER_ENTRY_STACK_TOP (USER_STATE + 0xff0)
+#define USER_EXIT_STACK_TOP (USER_STATE + 0x1000)
 #define USER_ENTRY_VECTORS (USER_STATE + 0x1000)
 #define USER_EXIT_VECTORS (USER_STATE + 0x5000)
 #define USER_VECTOR_BYTES 0x4000

@@ -29,7 +29,7 @@ user_stub:
 	movq %rcx, USER_RCX
 	movq %rcx, USER_RIP
 	movq %rsp, USER_RSP
-	movq $USER_SMALL_STACK_TOP, %rsp
+	movq $USER_ENTRY_STACK_TOP, %rsp
 	pushfq
 	popq %r11
 	movq %rdx, USER_RDX
@@ -110,7 +110,7 @@ user_stub_operated:
 	movl $USER_STOP_DONE, %edi
 	jmp user_stub_stop
 
-5:	movq $USER_SMALL_STACK_TOP, %rsp
+5:	movq $USER_EXIT_STACK_TOP, %rsp
 	pushq $2			// with NT set iretq would fault
 	popfq
 	cmpb $0, USER_ARMS_STACK
