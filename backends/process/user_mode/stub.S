@@ -110,6 +110,8 @@ user_stub_operated:
 	movl $USER_STOP_DONE, %edi
 	jmp user_stub_stop
 
+	.globl user_stub_operations_done
+user_stub_operations_done:
 5:	movq $USER_EXIT_STACK_TOP, %rsp
 	pushq $2			// with NT set iretq would fault
 	popfq

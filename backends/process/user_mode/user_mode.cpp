@@ -138,6 +138,18 @@ Where where(const Frame& frame) {
     return rip < stub_place(user_stub_stopped) || stops_again ? Where::coming : Where::going;
 }
 
+// An event can stop the process between its last operation and the stub's look at the result.
+bool has_failed_operation(const Frame& frame) {
+    constexpr std::uint64_t first_error = ~std::uint64_t{4094};
+    return frame.rip < stub_place(user_stub_operations_done) && frame.rax >= first_error;
+}
+
+// Nothing that the process says is believed, not even that its last operation is done.
+void refuse() {
+    outdate_user(current_number());
+    refuse_user_return();
+}
+
 // The program is entering the stub: it enters once more, as if nothing had happened.
 void put_back(UserState& state, const UserSignal& signal) {
     const Frame& frame = signal.frame;
@@ -187,9 +199,12 @@ void take_signal(const UserState& state, std::uint64_t number, const UserSignal&
         load_user_vectors(signal.vectors);
         take_user_signal(is_event ? event_signal : number, signal.information, signal.frame);
     } else if (is_event) {
+        if (has_failed_operation(signal.frame)) {
+            outdate_user(current_number());
+        }
         take_user_event();
     } else {
-        refuse_user_return();
+        refuse();
     }
 }
 
@@ -246,7 +261,7 @@ void run_user_mode() {
     } else if (stopped.is(UserStop::failed)) {
         outdate_user(current_number()); // it tries again, with nothing mapped
     } else {
-        refuse_user_return();
+        refuse();
     }
 }
 
