@@ -86,7 +86,8 @@ void retire_table(TableNumber table) {
     }
     published_in[table] = 0;
     const std::uint64_t page = page_of_table(table);
-    forget_updates_of(machine_address(page)); // Xen lets go of what the entries name, as soon as of the table
+    // Once Xen holds the table no more, it does not hold the frames that its entries name either.
+    forget_updates_of(machine_address(page));
     queue_last_update(map_entry_place(page), map_entry_for(page, true));
     queue_invalidation(address_of(page_pointer(page)));
 }

@@ -96,6 +96,19 @@ std::uint64_t update_batch() {
     return batch;
 }
 
+namespace {
+
+template <unsigned most>
+void enqueue(Queue<most>& queue, std::uint64_t place, std::uint64_t value) {
+    if (queue.is_full()) {
+        flush_updates();
+    }
+    queue.add(place, value);
+    something_is_queued = true;
+}
+
+} // namespace
+
 void queue_update(std::uint64_t place, std::uint64_t value) {
     // Linux clears an entry before it gives it other rights. Xen takes some 1,000 instructions for each
     // write.
@@ -103,27 +116,15 @@ void queue_update(std::uint64_t place, std::uint64_t value) {
         updates.entries[updates.count - 1].val = value;
         return;
     }
-    if (updates.is_full()) {
-        flush_updates();
-    }
-    updates.add(place, value);
-    something_is_queued = true;
+    enqueue(updates, place, value);
 }
 
 void queue_first_update(std::uint64_t place, std::uint64_t value) {
-    if (first_updates.is_full()) {
-        flush_updates();
-    }
-    first_updates.add(place, value);
-    something_is_queued = true;
+    enqueue(first_updates, place, value);
 }
 
 void queue_last_update(std::uint64_t place, std::uint64_t value) {
-    if (last_updates.is_full()) {
-        flush_updates();
-    }
-    last_updates.add(place, value);
-    something_is_queued = true;
+    enqueue(last_updates, place, value);
 }
 
 void forget_updates_of(std::uint64_t table) {
