@@ -26,7 +26,7 @@ void insert_balloon() {
 
 void serve_balloon() {
     if (pc.balloon_is_notified()) {
-        pc.balloon.serve(card_memory, {.take = release, .context = nullptr});
+        pc.balloon.serve(dma_memory, {.take = release, .context = nullptr});
     }
     pc.update_balloon_line();
 }

@@ -21,6 +21,6 @@ std::uint8_t* reach(void* /*context*/, std::uint64_t address, std::uint64_t byte
 
 } // namespace
 
-constinit const GuestMemory card_memory{.reach = reach, .context = nullptr};
+constinit const GuestMemory dma_memory{.reach = reach, .context = nullptr};
 
 } // namespace previrt

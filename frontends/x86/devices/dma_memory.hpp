@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-// The guest's memory, for a card that masters the bus.
-extern const GuestMemory card_memory;
+// The guest's memory, for a device that masters the bus.
+extern const GuestMemory dma_memory;
 
 } // namespace previrt

@@ -41,7 +41,7 @@ bool receive_segments(const backend::ReceivedPacket& packet, std::uint64_t now) 
             return false;
         }
         ++counters.packets_received;
-        pc.network.receive(card_memory, received.cutter.next(packet.bytes), Dp83820::Checksums::trusted, now);
+        pc.network.receive(dma_memory, received.cutter.next(packet.bytes), Dp83820::Checksums::trusted, now);
     }
     return true;
 }
@@ -55,7 +55,7 @@ bool receive_packet(const backend::ReceivedPacket& packet, std::uint64_t now) {
         finish_checksum(packet.bytes);
     }
     ++counters.packets_received;
-    pc.network.receive(card_memory, packet.bytes,
+    pc.network.receive(dma_memory, packet.bytes,
                        packet.is_verified || packet.lacks_checksum ? Dp83820::Checksums::trusted
                                                                    : Dp83820::Checksums::unverified,
                        now);
@@ -72,7 +72,7 @@ void receive_packets(std::uint64_t now) {
         received.opens_at = now;
     }
     if (pc.network.receive_requested()) {
-        pc.network.serve_receiver(card_memory, now);
+        pc.network.serve_receiver(dma_memory, now);
     }
     while (const std::optional<backend::ReceivedPacket> packet = backend::received_packet()) {
         if (!is_open(now) || !receive_packet(*packet, now)) {

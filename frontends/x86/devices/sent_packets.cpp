@@ -28,7 +28,7 @@ Dp83820::Transmitted next_frame(std::span<std::uint8_t> room, std::uint64_t now)
     const auto checksums =
         backend::takes_unfinished_packets() ? Dp83820::SentChecksums::left : Dp83820::SentChecksums::complete;
     const Dp83820::Transmitted given =
-        pc.network.transmit(card_memory, room.first<Dp83820::transmit_room>(), checksums, now);
+        pc.network.transmit(dma_memory, room.first<Dp83820::transmit_room>(), checksums, now);
     counters.packets_sent += given.outcome == Dp83820::Outcome::frame ? 1 : 0;
     return given;
 }
