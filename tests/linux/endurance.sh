@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # endurance.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY [DIVISOR]
-# Much of everything, memory until there is none, and files that must outlive it all. DIVISOR, of 20, takes a part of the work: 1 is all.
+# Much of everything, memory until there is none, and files that must outlive it all. DIVISOR takes a part of the work: 1 is
+# all, 20 the least.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
 "$userland/make-initrd" "$work/initrd" /run-me="$here/guest/endurance.sh" \
