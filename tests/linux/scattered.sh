@@ -13,7 +13,7 @@ chmod +x "$work/run-me"
 run_guest "$build/toolchain/previrt" "$on" "$kernel/bzImage" --initrd "$work/initrd" --append quiet \
     --memory "$((mebibytes + 816))M" --timeout "$seconds"
 right=$(grep -c '^scattered: .*: right' "$work/console" || true)
-if [ "$status" -ne 0 ] || [ "$right" -ne 4 ]; then
-    echo "scattered: FAILED with status $status, $right of 4 right"
+if [ "$status" -ne 0 ] || [ "$right" -ne 5 ]; then
+    echo "scattered: FAILED with status $status, $right of 5 right"
     exit 1
 fi

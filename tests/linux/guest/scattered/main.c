@@ -67,7 +67,7 @@ static volatile uint32_t *word_of(uint8_t *memory, uint32_t page)
 	return (volatile uint32_t *)(memory + (size_t)page * page_size + page % 1000 * 4);
 }
 
-/* The kernel gives out frames in the order of the touches, which is not that of the addresses. */
+/* Without huge pages, the kernel gives out frames in the order of the touches, which is not that of the addresses. */
 static void touch_in_random_order(uint8_t *memory, uint32_t pages)
 {
 	uint32_t *const order = malloc(pages * sizeof *order);
@@ -99,11 +99,12 @@ static size_t wrong_reads(uint8_t *memory, uint32_t pages, uint32_t reads)
 	return wrong;
 }
 
-static int read_at_random(const char *name, int flags, size_t bytes, uint32_t reads)
+static int read_at_random(const char *name, int flags, int huge, size_t bytes, uint32_t reads)
 {
 	const uint32_t pages = (uint32_t)(bytes / page_size);
 	uint8_t *const memory = map(bytes, flags);
 
+	require(huge || madvise(memory, bytes, MADV_NOHUGEPAGE) == 0, "madvise");
 	touch_in_random_order(memory, pages);
 	size_t wrong = wrong_reads(memory, pages, reads / 4);
 	const double began = seconds();
@@ -182,8 +183,9 @@ int main(int count, char **words)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	signal(SIGSEGV, on_fault);
-	wrong |= read_at_random("reads of shared memory", MAP_SHARED, bytes, reads);
-	wrong |= read_at_random("reads of private memory", MAP_PRIVATE, bytes, reads);
+	wrong |= read_at_random("reads of shared memory", MAP_SHARED, 0, bytes, reads);
+	wrong |= read_at_random("reads of private memory", MAP_PRIVATE, 0, bytes, reads);
+	wrong |= read_at_random("reads of private memory in huge pages", MAP_PRIVATE, 1, bytes, reads);
 	wrong |= change_every_second_page("pages protected one by one", pieces, 0);
 	wrong |= change_every_second_page("pages given back one by one", pieces, 1);
 	return wrong;
