@@ -90,6 +90,9 @@ void note_unlinked(TableNumber table) {
         note_retired(table);
         return;
     }
+    if (!use_of(table).is_on_a_path) {
+        return; // the host maps nothing by it
+    }
     for (const std::uint64_t entry : std::span(backend::table_entries(table), entries_per_table)) {
         const TableNumber child = entry == 0 ? no_table : table_below(entry);
         if (child != no_table) {
@@ -159,8 +162,8 @@ void note_retired(TableNumber table) {
     if (use.is_known()) {
         note(use, isolates() ? kernels_side | users_side : kernels_side,
              {.address = use.address, .bytes = large_page_size, .protection = 0});
-        forget_use(table);
     }
+    forget_use(table);
 }
 
 void follow_changes() {

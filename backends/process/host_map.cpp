@@ -46,6 +46,7 @@ struct Leaf {
 Leaf find_leaf(TableNumber root, std::uint64_t address) {
     Leaf leaf{.table = root, .place = nullptr, .writable = page_writable, .no_execute = 0};
     for (unsigned level = root_level; level > 1; --level) {
+        note_path(leaf.table);
         const std::uint64_t entry = backend::table_entries(leaf.table)[table_index(address, level)];
         leaf.table = table_below(entry);
         if (leaf.table == no_table) {

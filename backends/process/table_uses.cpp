@@ -51,6 +51,10 @@ void note_use(TableNumber table, std::uint64_t address, std::uint32_t forbidden)
     use.forbidden = forbidden;
 }
 
+void note_path(TableNumber table) {
+    uses[table].is_on_a_path = true;
+}
+
 void forget_use(TableNumber table) {
     uses[table] = {};
     if (isolates()) {

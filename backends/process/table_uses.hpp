@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Which addresses of which processes use the level-1 shadow tables.
+// Which addresses of which processes use the shadow tables.
 namespace previrt::process {
 
 constexpr backend::TableNumber no_table = ~backend::TableNumber{0};
@@ -16,11 +16,12 @@ inline backend::TableNumber table_below(std::uint64_t entry) {
     return (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
 }
 
-// The last use of a level-1 table.
+// The last use of a level-1 table. Of a table above, only whether a walk went through it.
 struct Use {
     std::uint64_t address = ~std::uint64_t{0}; // of its first entry; ~0: the table was never used
     Host* host = nullptr;
     bool is_shared = false;      // more than one address or process
+    bool is_on_a_path = false;   // to a level-1 table
     std::uint32_t forbidden = 0; // protection that the entries above take away
 
     [[nodiscard]] bool is_known() const { return address != ~std::uint64_t{0}; }
@@ -33,6 +34,7 @@ enum Side : std::uint8_t { kernels_side = 1, users_side = 2 };
 void start_table_uses();
 const Use& use_of(backend::TableNumber table);
 void note_use(backend::TableNumber table, std::uint64_t address, std::uint32_t forbidden);
+void note_path(backend::TableNumber table);
 void forget_use(backend::TableNumber table);
 
 // The sides that may map an entry.
