@@ -130,11 +130,12 @@ PacketRelay::Stop PacketRelay::receive() {
         monitored::PacketState state{};
         const ssize_t got = end_.read(room, state);
         if (got >= static_cast<ssize_t>(frame_header) && cable_in_) {
+            // Before the VMM has the packet, because it cuts the packet into frames in place.
+            const FrameCount count =
+                count_frames(room.first(static_cast<std::size_t>(got)), state.left.segment_bytes);
             received_.commit(static_cast<std::uint32_t>(got), state);
             has_committed_ = true;
             pace_.count_frame();
-            const FrameCount count =
-                count_frames(room.first(static_cast<std::size_t>(got)), state.left.segment_bytes);
             counts_.received += count.frames;
             counts_.received_bytes += count.bytes;
         } else if (got > 0) {
