@@ -109,15 +109,6 @@ void check_process(const Notification& notification, const UserProcess& process)
     }
 }
 
-// Continues it where it stopped. A signal from elsewhere may have interrupted it there: then it stops anew.
-void go_on(UserProcess& process) {
-    while (!answer(process.stopped, 0, 0)) {
-        const Notification notification = receive();
-        check_process(notification, process);
-        process.stopped = notification.identity;
-    }
-}
-
 void put_operations(UserState& state, std::span<const UserOperation> operations, UserThen then) {
     std::ranges::copy(operations, state.operations);
     state.operation_count = operations.size();
@@ -142,15 +133,26 @@ UserStopped stopped_for(UserProcess& process, const Notification& notification) 
     return stopped;
 }
 
-void arm_stack(UserProcess& process, UserState& state, bool arms) {
-    process.arms_stack = arms;
-    state.arms_stack = arms ? 1 : 0;
+// Continues it where it stopped; it may arm its stack at the exit to the program. A signal from elsewhere may
+// have interrupted it where it stopped: then it has lost the stack, and stops anew.
+void go_on(UserProcess& process, UserState& state, bool may_arm_stack) {
+    for (;;) {
+        process.arms_stack = process.has_lost_its_stack && may_arm_stack;
+        state.arms_stack = process.arms_stack ? 1 : 0;
+        if (answer(process.stopped, 0, 0)) {
+            return;
+        }
+        const Notification notification = receive();
+        check_process(notification, process);
+        process.arms_stack = false; // it has not continued
+        stopped_for(process, notification);
+    }
 }
 
 // The process asks for each operation, and the VMM permits only the requested ones. A signal may come first;
 // then the process begins anew. Returns another reason for which it stopped, if one failed.
 std::optional<UserStopped> watch_operations(UserProcess& process, UserState& state,
-                                            std::span<const UserOperation> operations) {
+                                            std::span<const UserOperation> operations, bool may_arm_stack) {
     std::size_t done = 0;
     while (done < operations.size()) {
         const Notification notification = receive();
@@ -161,9 +163,8 @@ std::optional<UserStopped> watch_operations(UserProcess& process, UserState& sta
                 stopped.arguments[1] != static_cast<std::uint64_t>(interrupted)) {
                 return stopped;
             }
-            arm_stack(process, state, process.has_lost_its_stack);
             done = 0;
-            go_on(process);
+            go_on(process, state, may_arm_stack);
         } else if (is_operation(notification, operations[done])) {
             done += answer(notification.identity, 0, flag_continue) ? 1 : 0;
         } else {
@@ -180,14 +181,23 @@ void must_be_done(const UserStopped& stopped) {
 }
 
 void do_operations(UserProcess& process, UserState& state, std::span<const UserOperation> operations) {
+    constexpr bool may_arm_stack = false; // it stops before the exit
     put_operations(state, operations, then_stop);
-    go_on(process);
-    if (const std::optional<UserStopped> failed = watch_operations(process, state, operations)) {
-        must_be_done(*failed);
+    go_on(process, state, may_arm_stack);
+    for (;;) {
+        if (const std::optional<UserStopped> failed =
+                watch_operations(process, state, operations, may_arm_stack)) {
+            must_be_done(*failed);
+        }
+        const Notification notification = receive();
+        check_process(notification, process);
+        const UserStopped stopped = stopped_for(process, notification);
+        if (!stopped.is(UserStop::by_signal)) {
+            must_be_done(stopped);
+            return;
+        }
+        go_on(process, state, may_arm_stack); // a signal from elsewhere: it begins anew
     }
-    const Notification notification = receive();
-    check_process(notification, process);
-    must_be_done(stopped_for(process, notification));
 }
 
 // ---- the template
@@ -325,8 +335,8 @@ bool have_user_process(unsigned host) {
     UserState& templates = state_in(0);
     const UserOperation clone[] = {{.call = call_clone, .arguments = {clone_beside_us}, .reserved = 0}};
     put_operations(templates, clone, then_stop);
-    go_on(user_template);
-    if (watch_operations(user_template, templates, clone)) {
+    go_on(user_template, templates, false);
+    if (watch_operations(user_template, templates, clone, false)) {
         return false;
     }
     // Both stop, in any order.
@@ -336,7 +346,7 @@ bool have_user_process(unsigned host) {
         if (notification.process != user_template.identity) {
             made = {.identity = notification.process,
                     .stopped = notification.identity,
-                    .has_lost_its_stack = false,
+                    .has_lost_its_stack = user_template.has_lost_its_stack,
                     .arms_stack = false};
             continue;
         }
@@ -372,9 +382,9 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
     UserProcess& process = user_processes[host];
     UserState& state = user_state(host);
     put_operations(state, operations, then_go_on);
-    arm_stack(process, state, process.has_lost_its_stack && how.arms_stack);
-    go_on(process);
-    if (const std::optional<UserStopped> failed = watch_operations(process, state, operations)) {
+    go_on(process, state, how.arms_stack);
+    if (const std::optional<UserStopped> failed =
+            watch_operations(process, state, operations, how.arms_stack)) {
         return *failed;
     }
     bool is_called = false;
