@@ -16,6 +16,7 @@ namespace previrt::process {
 extern "C" {
 extern const std::uint8_t user_stub[];
 extern const std::uint8_t user_stub_signal[];
+extern const std::uint8_t user_stub_stop[];
 extern const std::uint8_t user_stub_stopped[];
 extern const std::uint8_t user_stub_leave[];
 extern const std::uint8_t user_stub_operated[];

@@ -62,6 +62,7 @@ user_stub_signal:
 	movl $USER_STOP_BY_SIGNAL, %edi
 
 // RDI is a UserStop. The VMM lets this process continue only here, and so it knows the process's position.
+	.globl user_stub_stop
 user_stub_stop:
 	movl $USER_STOP_CALL, %eax
 	syscall
@@ -101,6 +102,8 @@ user_stub_operated:
 	movq %rbx, %rdx
 	movl $USER_STOP_FAILED, %edi
 	jmp user_stub_stop
+	.globl user_stub_announce
+user_stub_announce:
 4:	movl $1, USER_STARTED
 	movl $CALL_FUTEX, %eax
 	movl $USER_STARTED, %edi

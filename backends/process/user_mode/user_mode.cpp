@@ -128,20 +128,32 @@ std::optional<UserSignal> read_signal(const UserStopped& stopped) {
 
 enum class Where : std::uint8_t { program, coming, going };
 
-// An interrupted call stops again. If the call was not made yet, everything it needs is still to be saved.
+// An interrupted call stops again.
+bool is_stopping(const Frame& frame) {
+    const std::uint64_t rip = frame.rip;
+    const bool stops_again = rip < stub_place(user_stub_leave) && frame.rax != 0;
+    return rip >= stub_place(user_stub_stop) && (rip < stub_place(user_stub_stopped) || stops_again);
+}
+
+// A program that is coming has all that it needs in its registers, or has saved it. Behind a failed operation
+// the process has come long ago: its registers are not the program's any more, the VMM has those.
 Where where(const Frame& frame) {
     const std::uint64_t rip = frame.rip;
     if (rip < user_stub_address || rip >= stub_place(user_stub_left)) {
         return Where::program;
     }
-    const bool stops_again = rip < stub_place(user_stub_leave) && frame.rax != 0;
-    return rip < stub_place(user_stub_stopped) || stops_again ? Where::coming : Where::going;
+    if (is_stopping(frame)) {
+        return frame.rdi == static_cast<std::uint64_t>(UserStop::failed) ? Where::going : Where::coming;
+    }
+    return rip < stub_place(user_stub_stop) ? Where::coming : Where::going;
 }
 
-// An event can stop the process between its last operation and the stub's look at the result.
+// Of a process that is going. An event can stop it between its last operation and its stop for that one's
+// failure.
 bool has_failed_operation(const Frame& frame) {
     constexpr std::uint64_t first_error = ~std::uint64_t{4094};
-    return frame.rip < stub_place(user_stub_operations_done) && frame.rax >= first_error;
+    return is_stopping(frame) ||
+           (frame.rip < stub_place(user_stub_operations_done) && frame.rax >= first_error);
 }
 
 // Nothing that the process says is believed, not even that its last operation is done.
