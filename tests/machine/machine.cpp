@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
@@ -17,7 +19,9 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -133,6 +137,31 @@ std::string perf_events_lack() {
     return "";
 }
 
+// Of a child, with an instruction breakpoint.
+std::string ptrace_lacks() {
+    const auto failed = [](const std::string& what) {
+        return what + ": " + std::generic_category().message(errno);
+    };
+    const pid_t process = fork();
+    if (process == 0) {
+        pause();
+        _exit(1);
+    }
+    std::string lacks;
+    int status = 0;
+    if (ptrace(PTRACE_SEIZE, process, nullptr, PTRACE_O_EXITKILL) != 0 ||
+        ptrace(PTRACE_INTERRUPT, process, nullptr, nullptr) != 0 ||
+        waitpid(process, &status, __WALL) != process) {
+        lacks = failed("ptrace of a child");
+    } else if (ptrace(PTRACE_POKEUSER, process, offsetof(user, u_debugreg), &ptrace_lacks) != 0 ||
+               ptrace(PTRACE_POKEUSER, process, offsetof(user, u_debugreg) + (7 * sizeof(long)), 1) != 0) {
+        lacks = failed("a debug register by ptrace");
+    }
+    kill(process, SIGKILL);
+    waitpid(process, &status, __WALL);
+    return lacks;
+}
+
 std::string root_lacks() {
     return geteuid() == 0 ? "" : "it takes root";
 }
@@ -150,6 +179,7 @@ const auto& kinds() {
         {.name = "xen", .lacks = debian_under_qemu_lacks},
         {.name = "xen-domu", .lacks = debian_under_qemu_lacks},
         {.name = "perf-events", .lacks = perf_events_lack},
+        {.name = "ptrace", .lacks = ptrace_lacks},
         {.name = "root", .lacks = root_lacks},
     });
     return all;

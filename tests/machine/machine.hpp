@@ -9,11 +9,13 @@
 namespace previrt::machine {
 
 // Empty where the machine meets a need, else the reason why it does not. A need is one of
-//   process, bare, kvm, kvm-nested, xen, xen-domu   a place of `previrt run --on`, also with -isolate behind
-//   it kernel:DIRECTORY     there is a kernel that build-linux left there kernels:GROUP        ./check
-//   --kernels asks for the kernels of this group: default or all perf-events          Linux counts the
-//   processor time of our programs root, program:NAME, processors:NUMBER can:COMMAND          the shell runs
-//   this command with success
+// - process, bare, kvm, kvm-nested, xen, xen-domu: a place of `previrt run --on`, also with -isolate behind
+// - kernel:DIRECTORY: there is a kernel that build-linux left there
+// - kernels:GROUP: ./check --kernels asks for the kernels of this group, default or all
+// - perf-events: Linux counts the processor time of our programs
+// - ptrace: Linux lets us trace a child and stop it by a debug register
+// - root, program:NAME, processors:NUMBER
+// - can:COMMAND: the shell runs this command with success
 std::string what_lacks(const std::string& need);
 
 enum class KvmKind : std::uint8_t { interpreted, hardware };
