@@ -21,6 +21,26 @@
 	jmp *%rax
 	.endm
 
+	// Events are disabled. Goes on to the VMM's own stack.
+	.macro save_all_but_rax_and_rip
+	movq %rsp, VCPU(RSP)
+	movq %rcx, VCPU(RCX)
+	movq %r11, VCPU(R11)
+	save_but_rax_rcx_r11
+	save_flags_on_own_stack
+	.endm
+
+	// Of a site that came by call.
+	.macro take_site_call
+	pushq %rax
+	movb INTERRUPTS_DISABLED, %al
+	movb $1, INTERRUPTS_DISABLED
+	movb %al, entry_mask
+	popq VCPU(RAX)
+	popq VCPU(RIP)
+	save_all_but_rax_and_rip
+	.endm
+
 	.text
 
 // ---- rewritten sites
@@ -28,33 +48,13 @@
 // By call: the return address identifies the site. A site whose RSP may be no stack does not come here.
 	.globl general_site_call
 general_site_call:
-	pushq %rax
-	movb INTERRUPTS_DISABLED, %al
-	movb $1, INTERRUPTS_DISABLED
-	movb %al, entry_mask
-	popq VCPU(RAX)
-	popq VCPU(RIP)
-	movq %rsp, VCPU(RSP)
-	movq %rcx, VCPU(RCX)
-	movq %r11, VCPU(R11)
-	save_but_rax_rcx_r11
-	save_flags_on_own_stack
+	take_site_call
 	enter site_call_entered
 
 // By call, from a site that writes a page-table entry. It returns by itself if there is nothing else to do.
 	.globl page_table_call
 page_table_call:
-	pushq %rax
-	movb INTERRUPTS_DISABLED, %al
-	movb $1, INTERRUPTS_DISABLED
-	movb %al, entry_mask
-	popq VCPU(RAX)
-	popq VCPU(RIP)
-	movq %rsp, VCPU(RSP)
-	movq %rcx, VCPU(RCX)
-	movq %r11, VCPU(R11)
-	save_but_rax_rcx_r11
-	save_flags_on_own_stack
+	take_site_call
 	movq $table_site_entered, %rax
 	call *%rax
 	testb %al, %al
@@ -78,11 +78,7 @@ page_table_call:
 	popfq
 	movq %rax, VCPU(RAX)
 	popq VCPU(RIP)
-	movq %rsp, VCPU(RSP)
-	movq %rcx, VCPU(RCX)
-	movq %r11, VCPU(R11)
-	save_but_rax_rcx_r11
-	save_flags_on_own_stack
+	save_all_but_rax_and_rip
 	enter event_found
 3:	enter site_call_entered
 
@@ -122,11 +118,7 @@ site_jump_masked:
 	movb %al, entry_mask
 	movq jump_rax, %rax
 	movq %rax, VCPU(RAX)
-	movq %rsp, VCPU(RSP)
-	movq %rcx, VCPU(RCX)
-	movq %r11, VCPU(R11)
-	save_but_rax_rcx_r11
-	save_flags_on_own_stack
+	save_all_but_rax_and_rip
 	enter site_jump_entered
 
 #include "backends/common/ring3/site_calls.h"
