@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/ring3/displaced_instructions.hpp"
 
+#include "backends/common/ring3/machine_code.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -247,11 +249,6 @@ DisplacedInstructions displaced_at(std::span<const std::uint8_t> page, unsigned 
     found.bytes = found.copied_bytes;
     found.target = found.bytes;
     return found;
-}
-
-std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes) {
-    std::memcpy(to, &value, bytes);
-    return to + bytes;
 }
 
 // The copies; pushq *return_address; jmp *target

@@ -51,7 +51,4 @@ constexpr unsigned most_displaced_bytes = DisplacedInstructions::most_copied + 7
 // Slots are in the first or last 2 GiB.
 void put_user_call_jump(std::uint8_t* to, std::uint64_t slot);
 
-// Little endian. Returns the end.
-std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes);
-
 } // namespace previrt

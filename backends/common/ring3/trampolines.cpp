@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/ring3/trampolines.hpp"
 
+#include "backends/common/ring3/machine_code.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
-
-#include <cstring>
 
 namespace previrt {
 
@@ -13,18 +12,6 @@ extern "C" std::uint64_t jump_rax;
 extern "C" std::uint64_t jump_rcx;
 
 namespace {
-
-// Little-endian, at most 8 bytes.
-std::uint8_t* put(std::uint8_t* to, std::uint64_t value, unsigned bytes) {
-    std::memcpy(to, &value, bytes);
-    return to + bytes;
-}
-
-constexpr unsigned jump_length = 5;
-
-std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t runs_at, std::uint64_t target) {
-    return put(put(to, 0xe9, 1), target - (runs_at + jump_length), 4);
-}
 
 constexpr std::uint32_t save_rax_at = 0x25048948; // movq %rax, abs32
 constexpr unsigned save_rax_bytes = 8;

@@ -2,6 +2,7 @@
 #include "backends/kvm/deprivileged/user_calls.hpp"
 
 #include "backends/common/ring3/displaced_instructions.hpp"
+#include "backends/common/ring3/machine_code.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/user_call_offsets.h"
@@ -19,12 +20,12 @@ namespace previrt::kvm {
 
 namespace {
 
-constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+constexpr std::uint64_t nowhere = UserCallSite::nowhere;
 constexpr unsigned most_copies = 64;
 constexpr unsigned most_sites = 256;
 constexpr unsigned most_roots = 64;
 constexpr unsigned stub_bytes = 1U << USER_CALL_STUB_SHIFT;
-static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + 5); // write_stub
+static_assert(USER_CALL_TAIL >= 8 + 7 + 11 + jump_bytes); // write_stub
 static_assert(USER_CALL_TAIL + most_displaced_bytes <= stub_bytes);
 constexpr std::uint64_t user_end = std::uint64_t{1} << 47U;
 constexpr std::uint32_t sampled_of = 61; // a prime, because programs call in cycles
@@ -33,16 +34,6 @@ constexpr std::uint32_t sampled_of = 61; // a prime, because programs call in cy
 struct Copy {
     std::uint64_t guest_frame; // or nowhere
     std::uint8_t* page;
-};
-
-struct Site {
-    unsigned copy;
-    unsigned offset;
-    unsigned jumps_behind;
-    bool is_given_up; // it is a `syscall` again, and stays one
-    DisplacedInstructions displaced;
-
-    [[nodiscard]] bool is_taken() const { return displaced.count != 0; }
 };
 
 // The copies that a root executes. A root without copies is free.
@@ -56,7 +47,7 @@ struct Root {
 
 Copy copies[most_copies];
 unsigned copy_count;
-Site sites[most_sites];
+UserCallSite sites[most_sites];
 unsigned site_end; // the first number that was never taken
 Root* roots;
 backend::TableNumber current_table;
@@ -98,27 +89,13 @@ void write_stub(unsigned number, const DisplacedInstructions& displaced) {
     std::uint8_t* to = put(put(stub, 0x250c8b48, 4), address_of(&user_call_returns), 4);
     to = put(put(to, 0x898b48, 3), number * sizeof(std::uint64_t), 4);
     to = put(put(put(to, 0x2504c7, 3), address_of(&user_call_number), 4), number, 4);
-    put(put(to, 0xe9, 1), address_of(&user_call) - (address_of(to) + 5), 4);
+    put_jump(to, address_of(to), address_of(&user_call));
     put_displaced(
         stub + USER_CALL_TAIL, displaced,
         {.target = address_of(&user_call_target), .return_address = address_of(&user_call_return_address)});
     user_call_slots[slot_index(number)] = address_of(stub);
     user_call_targets[number] = displaced.target;
     user_call_lengths[number] = displaced.bytes;
-}
-
-std::uint64_t slot_address(unsigned number) {
-    return address_of(&user_call_slots[slot_index(number)]);
-}
-
-// most_sites: there is none.
-unsigned free_number(const DisplacedInstructions& displaced) {
-    unsigned number = 0;
-    while (number < most_sites &&
-           (sites[number].is_taken() || !displaced.can_use_slot(slot_address(number)))) {
-        ++number;
-    }
-    return number;
 }
 
 std::uint8_t* guest_page(std::uint64_t frame) {
@@ -190,22 +167,23 @@ Copy* find_or_make_copy(std::uint64_t guest_frame) {
 
 // True: it has become one.
 bool add_site(unsigned copy, unsigned offset) {
-    for (const Site& site : std::span(sites, site_end)) {
-        if (site.is_taken() && site.copy == copy && site.offset == offset) {
-            return true;
-        }
+    if (has_site(std::span(sites, site_end), copy, offset)) {
+        return true;
     }
     std::uint8_t* const page = copies[copy].page;
     const DisplacedInstructions displaced = displaced_at({page, page_size}, offset);
-    const unsigned number = free_number(displaced);
+    const unsigned number = free_number(sites, displaced, address_of(user_call_slots));
     if (displaced.count == 0 || number == most_sites) {
         return false;
     }
-    sites[number] = {
-        .copy = copy, .offset = offset, .jumps_behind = 0, .is_given_up = false, .displaced = displaced};
+    sites[number] = {.copy = static_cast<std::uint16_t>(copy),
+                     .offset = static_cast<std::uint16_t>(offset),
+                     .jumps_behind = 0,
+                     .is_given_up = false,
+                     .displaced = displaced};
     site_end = std::max(site_end, number + 1);
     write_stub(number, displaced);
-    put_user_call_jump(page + offset, slot_address(number));
+    put_user_call_jump(page + offset, slot_address(address_of(user_call_slots), number));
     ++counters.system_calls_rewritten;
     for (Root& root : all_roots()) {
         set_returns(root, number);
@@ -236,18 +214,9 @@ std::uint64_t replacement_ended(std::uint64_t guest_frame) {
     stop_guest("a page whose copy was executed is not replaced:", guest_frame);
 }
 
-// The site's jump covers an instruction that begins at this address.
-bool begins_in(unsigned site, std::uint64_t address) {
-    const std::uint64_t distance = address - user_call_returns[site];
-    return distance < user_call_bytes && user_call_returns[site] != nowhere &&
-           sites[site].displaced.begins_at(distance);
-}
-
 void give_up(unsigned number) {
-    Site& site = sites[number];
-    const Copy& copy = copies[site.copy];
-    site.is_given_up = true;
-    std::memcpy(copy.page + site.offset, guest_page(copy.guest_frame) + site.offset, user_call_bytes);
+    const Copy& copy = copies[sites[number].copy];
+    sites[number].give_up(copy.page, guest_page(copy.guest_frame));
     for (Root& root : all_roots()) {
         set_returns(root, number);
     }
@@ -297,7 +266,7 @@ void follow_user_call_root(backend::TableNumber table) {
 
 bool resolve_user_call(std::uint64_t address) {
     for (unsigned i = 0; i < site_end; ++i) {
-        if (begins_in(i, address)) {
+        if (sites[i].covers(address, user_call_returns[i])) {
             if (++sites[i].jumps_behind == most_jumps_behind) {
                 give_up(i);
             }
@@ -346,7 +315,7 @@ std::uint64_t address_seen(std::uint64_t address) {
 
 std::uint64_t address_executed(std::uint64_t address) {
     for (unsigned i = 0; i < site_end; ++i) {
-        if (begins_in(i, address)) {
+        if (sites[i].covers(address, user_call_returns[i])) {
             user_call_target =
                 user_call_returns[i] + static_cast<std::uint64_t>(std::int64_t{user_call_targets[i]});
             user_call_return_address = user_call_returns[i] + user_call_lengths[i];

@@ -2,6 +2,7 @@
 #include "backends/process/user_mode/calls.hpp"
 
 #include "backends/common/ring3/displaced_instructions.hpp"
+#include "backends/common/ring3/machine_code.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
@@ -29,7 +30,7 @@ extern std::uint32_t user_call_number;
 
 namespace {
 
-constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+constexpr std::uint64_t nowhere = UserCallSite::nowhere;
 constexpr unsigned most_copies = 64;
 constexpr unsigned most_stubs = 512;
 constexpr unsigned stub_bytes = 64;
@@ -47,16 +48,7 @@ Copy copies[most_copies];
 unsigned copy_count;
 std::uint8_t* copy_pages;
 
-struct Site {
-    std::uint16_t copy;
-    std::uint16_t offset;
-    std::uint16_t jumps_behind;
-    bool is_given_up; // it is a `syscall` again, and stays one
-    DisplacedInstructions displaced;
-
-    [[nodiscard]] bool is_taken() const { return displaced.count != 0; }
-};
-Site sites[most_stubs];
+UserCallSite sites[most_stubs];
 unsigned site_end; // the first number that was never taken
 
 // The part of each host process.
@@ -88,15 +80,8 @@ std::uint64_t stub_address(unsigned number) {
     return stubs_address + (std::uint64_t{number} * stub_bytes);
 }
 
-// For the sites' jumps.
-std::uint64_t slot_address(unsigned number) {
-    return calls_address + slots_offset + (slot_index(number) * sizeof(std::uint64_t));
-}
-
-std::uint8_t* put_jump(std::uint8_t* to, std::uint64_t place, std::uint64_t target) {
-    constexpr unsigned length = 5;
-    return put(put(to, 0xe9, 1), target - (place + length), 4);
-}
+// At which the sites' jumps find them.
+constexpr std::uint64_t slots_address = calls_address + slots_offset;
 
 // ud2
 void unmake_stub(OwnCalls& calls, unsigned number) {
@@ -114,7 +99,7 @@ void unmake_all(OwnCalls& calls) {
     }
 }
 
-std::uint64_t place_of(const Site& site) {
+std::uint64_t place_of(const UserCallSite& site) {
     const std::uint64_t page = site.is_taken() ? own().places[site.copy] : nowhere;
     return page == nowhere ? nowhere : page + site.offset;
 }
@@ -122,7 +107,7 @@ std::uint64_t place_of(const Site& site) {
 // movabs $behind, %rcx; movl $number, user_call_number; jmp user_call; then the displaced instructions
 void make_stub(unsigned number) {
     OwnCalls& calls = own();
-    const Site& site = sites[number];
+    const UserCallSite& site = sites[number];
     const std::uint64_t behind = place_of(site) + system_call_bytes;
     const std::uint64_t entry = isolates() ? user_stub_address : reinterpret_cast<std::uint64_t>(&user_call);
     const std::uint64_t number_place = isolates() ? user_state_address + offsetof(UserState, call_number)
@@ -138,16 +123,6 @@ void make_stub(unsigned number) {
     put(put(first + stub_target, behind + static_cast<std::uint64_t>(std::int64_t{site.displaced.target}), 8),
         behind + site.displaced.bytes, 8);
     calls.returns[number] = behind;
-}
-
-// most_stubs: there is none.
-unsigned free_number(const DisplacedInstructions& displaced) {
-    unsigned number = 0;
-    while (number < most_stubs &&
-           (sites[number].is_taken() || !displaced.can_use_slot(slot_address(number)))) {
-        ++number;
-    }
-    return number;
 }
 
 // The approximate number of calls of a site.
@@ -206,13 +181,6 @@ void drop(Copy& copy) {
     let_write(frame, true);
 }
 
-// Other processes still return to their stubs, which do the same.
-void give_up(Site& site) {
-    const Copy& copy = copies[site.copy];
-    site.is_given_up = true;
-    std::memcpy(copy.page + site.offset, copy.original + site.offset, user_call_bytes);
-}
-
 bool is_used_at(const Copy& copy, backend::TableNumber root, std::uint64_t address) {
     const std::uint64_t entry = entry_in_force(root, address);
     return (entry & page_present) != 0 && machine_frame_in(entry) == copy.frame;
@@ -268,7 +236,7 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     const std::uint64_t frame = machine_frame_in(entry);
     const std::uint8_t* const page = page_of_frame(frame);
     const DisplacedInstructions displaced = displaced_at({page, page_size}, offset);
-    const unsigned number = free_number(displaced);
+    const unsigned number = free_number(sites, displaced, slots_address);
     if (displaced.count == 0 || number == most_stubs) {
         return;
     }
@@ -288,10 +256,8 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
         drop(*copy);
         return;
     }
-    for (const Site& site : std::span(sites, site_end)) {
-        if (site.is_taken() && site.copy == number_of(*copy) && site.offset == offset) {
-            return; // this process executes the original
-        }
+    if (has_site(std::span(sites, site_end), number_of(*copy), offset)) {
+        return; // this process executes the original
     }
     sites[number] = {.copy = static_cast<std::uint16_t>(number_of(*copy)),
                      .offset = static_cast<std::uint16_t>(offset),
@@ -299,7 +265,7 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
                      .is_given_up = false,
                      .displaced = displaced};
     site_end = std::max(site_end, number + 1);
-    put_user_call_jump(copy->page + offset, slot_address(number));
+    put_user_call_jump(copy->page + offset, slot_address(slots_address, number));
     ++counters.system_calls_rewritten;
     use_copy(*copy, root, address & ~(page_size - 1));
 }
@@ -341,7 +307,7 @@ void for_each_executed_frame(void (*action)(std::uint64_t frame)) {
 bool resolve_user_call(std::uint64_t address) {
     const std::uint64_t stub = address - stubs_address;
     for (unsigned i = 0; i < site_end; ++i) {
-        Site& site = sites[i];
+        UserCallSite& site = sites[i];
         const std::uint64_t place = place_of(site);
         if (place == nowhere) {
             continue;
@@ -351,7 +317,8 @@ bool resolve_user_call(std::uint64_t address) {
         const bool is_behind =
             !site.is_given_up && site.displaced.begins_at(address - (place + system_call_bytes));
         if (is_behind && has_stub && ++site.jumps_behind == most_jumps_behind) {
-            give_up(site);
+            // Other processes still return to their stubs, which do the same.
+            site.give_up(copies[site.copy].page, copies[site.copy].original);
         }
         if (!has_stub && !site.is_given_up && (is_at_stub || is_behind)) {
             make_stub(i);
@@ -374,7 +341,7 @@ std::uint64_t address_seen(std::uint64_t address) {
     if (offset >= sizeof(own().stubs)) {
         return address;
     }
-    const Site& site = sites[offset / stub_bytes];
+    const UserCallSite& site = sites[offset / stub_bytes];
     const std::uint64_t in_stub = offset % stub_bytes;
     const std::uint64_t at_site = place_of(site);
     if (in_stub < stub_tail) {
@@ -387,17 +354,15 @@ std::uint64_t address_seen(std::uint64_t address) {
 std::uint64_t address_executed(std::uint64_t address) {
     const OwnCalls& calls = own();
     for (unsigned i = 0; i < site_end; ++i) {
-        const std::uint64_t distance = address - calls.returns[i];
-        if (distance < user_call_bytes && calls.returns[i] != nowhere &&
-            sites[i].displaced.begins_at(distance)) {
-            return stub_address(i) + stub_tail + distance;
+        if (sites[i].covers(address, calls.returns[i])) {
+            return stub_address(i) + stub_tail + (address - calls.returns[i]);
         }
     }
     return address;
 }
 
 bool is_user_call(std::uint64_t address) {
-    return std::ranges::any_of(std::span(sites, site_end), [&](const Site& site) {
+    return std::ranges::any_of(std::span(sites, site_end), [&](const UserCallSite& site) {
         return !site.is_given_up && place_of(site) == address;
     });
 }
