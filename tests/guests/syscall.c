@@ -12,6 +12,7 @@
 #include "harness/check.h"
 #include "harness/descriptors.h"
 #include "harness/registers.h"
+#include "harness/system_calls.h"
 #include "harness/user.h"
 
 enum {
@@ -51,7 +52,7 @@ uint64_t syscall_rsp, syscall_flags;
 uint32_t syscall_selectors[2];
 uint8_t syscall_stack[4096] __attribute__((aligned(16)));
 
-extern const char syscall_entry[], increment_entry[];
+extern const char syscall_entry[];
 asm("syscall_entry:\n"
     "	mov %rsp, syscall_rsp\n"
     "	mov $syscall_stack + 4096, %rsp\n"
@@ -66,11 +67,7 @@ asm("syscall_entry:\n"
     "	push %rcx\n"
     "	pushq $0\n"
     "	pushq $0xc0\n"
-    "	jmp common_entry\n"
-    /* The shortest way through the kernel there is: RSP is the user's all the time. */
-    "increment_entry:\n"
-    "	lea 1(%rdi), %rax\n"
-    "	sysretq");
+    "	jmp common_entry");
 
 /* As enter_user_mode in harness/user.S, by SYSRET. */
 void enter_by_sysret(const struct user_start* start, uint64_t to_32_bits);

@@ -12,33 +12,18 @@
 #include "harness/check.h"
 #include "harness/descriptors.h"
 #include "harness/paging.h"
-#include "harness/pic.h"
 #include "harness/registers.h"
+#include "harness/system_calls.h"
 #include "harness/timer.h"
 #include "harness/user.h"
+#include "harness/user_ticks.h"
 
 #include <string.h>
 
-enum { period = 1193 /* 1 ms */, rounds = 1000, ticks_wanted = 20 };
+enum { rounds = 1000, ticks_wanted = 20 };
 
 static const uintptr_t place = 0x40400000;
 static const uintptr_t absent = 0x40600000 - 8;
-
-static volatile unsigned ticks, ticks_elsewhere;
-
-static void tick(struct frame* frame) {
-    if ((frame->cs & 3) == 3) {
-        ++ticks;
-        ticks_elsewhere += frame->rip - place >= page_size;
-    }
-    end_of_interrupt(0);
-}
-
-/* RAX is RDI + 1. */
-extern const char increment_entry[];
-asm("increment_entry:\n"
-    "	lea 1(%rdi), %rax\n"
-    "	sysretq");
 
 /* A loop over a form with RBX from RDI down to 1: the form gets it in RDI, RDX and RAX, and returns in RAX
  * what is RBX again behind `back`. RAX is 0 at the end if it always was. */
@@ -236,33 +221,24 @@ static void check_store(const char* what, const char* symbol, unsigned vector) {
 
 static void check_interrupted(void) {
     unsigned wrong = 0;
-    ticks = 0;
-    ticks_elsewhere = 0;
-    start_periodic(period);
-    while (ticks < ticks_wanted) {
+    start_user_ticks(place);
+    while (user_ticks < ticks_wanted) {
         for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); ++i) {
             const struct exception exception = run_at(forms[i].loop, rounds);
             wrong += !ends_well(&exception);
         }
     }
-    disable_interrupts();
-    quiet_timer();
+    stop_user_ticks();
     check_equal("interrupted: forms that went wrong", wrong, 0);
-    check_equal("interrupts that saw another address", ticks_elsewhere, 0);
+    check_equal("interrupts that saw another address", user_ticks_elsewhere, 0);
 }
 
 void guest(void) {
     static uint8_t* const code = (uint8_t*)0x3000000;
     load_descriptor_tables();
     prepare_user();
-    write_msr(msr_efer, read_msr(msr_efer) | efer_syscall_enable);
-    write_msr(msr_star, (uint64_t)user_code32 << 48 | (uint64_t)kernel_code << 32);
-    write_msr(msr_lstar, (uintptr_t)increment_entry);
-    write_msr(msr_sfmask, arithmetic_flags | flag_trap | flag_interrupt | flag_direction | flag_iopl |
-                              flag_nested_task | flag_resume | flag_alignment_check | flag_identification);
+    enable_system_calls(increment_entry);
     quiet_timer();
-    handlers[first_irq_vector] = tick;
-    unmask_irq(0);
 
     memcpy(code, forms_begin, (size_t)(forms_end - forms_begin));
     set_entry(2, page_entry((uintptr_t)code, 2), (uintptr_t)code | page_present | page_large);

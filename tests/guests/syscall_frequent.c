@@ -12,33 +12,18 @@
 #include "harness/check.h"
 #include "harness/descriptors.h"
 #include "harness/paging.h"
-#include "harness/pic.h"
 #include "harness/registers.h"
+#include "harness/system_calls.h"
 #include "harness/timer.h"
 #include "harness/user.h"
+#include "harness/user_ticks.h"
 
 #include <previrt/annotate.h>
 #include <string.h>
 
-enum { period = 1193 /* 1 ms */, rounds = 1000, ticks_wanted = 20 };
+enum { rounds = 1000, ticks_wanted = 20 };
 
 static const uintptr_t first_place = 0x40400000, second_place = 0x40800000;
-
-static volatile unsigned ticks, ticks_elsewhere;
-
-static void tick(struct frame* frame) {
-    if ((frame->cs & 3) == 3) {
-        ++ticks;
-        ticks_elsewhere += frame->rip - first_place >= page_size;
-    }
-    end_of_interrupt(0);
-}
-
-/* The shortest way through the kernel there is: RSP is the user's all the time. */
-extern const char increment_entry[];
-asm("increment_entry:\n"
-    "	lea 1(%rdi), %rax\n"
-    "	sysretq");
 
 /* RDI: rounds, or for user_behind the result to compare. RAX is 0 if all went well. */
 extern const char frequent_begin[], frequent_calls[], frequent_behind[], frequent_done[], frequent_end[];
@@ -119,17 +104,14 @@ static void check_rounds(const char* what, uintptr_t place) {
 
 static void check_interrupted(void) {
     unsigned wrong = 0;
-    ticks = 0;
-    ticks_elsewhere = 0;
-    start_periodic(period);
-    while (ticks < ticks_wanted) {
+    start_user_ticks(first_place);
+    while (user_ticks < ticks_wanted) {
         const struct exception exception = run_at(first_place, frequent_calls, rounds);
         wrong += !ends_well(&exception, first_place);
     }
-    disable_interrupts();
-    quiet_timer();
+    stop_user_ticks();
     check_equal("interrupted: rounds that went wrong", wrong, 0);
-    check_equal("interrupts that saw another address", ticks_elsewhere, 0);
+    check_equal("interrupts that saw another address", user_ticks_elsewhere, 0);
 }
 
 static void check_behind(void) {
@@ -160,14 +142,8 @@ static void check_changed_by_annotated_store(void) {
 void guest(void) {
     load_descriptor_tables();
     prepare_user();
-    write_msr(msr_efer, read_msr(msr_efer) | efer_syscall_enable);
-    write_msr(msr_star, (uint64_t)user_code32 << 48 | (uint64_t)kernel_code << 32);
-    write_msr(msr_lstar, (uintptr_t)increment_entry);
-    write_msr(msr_sfmask, arithmetic_flags | flag_trap | flag_interrupt | flag_direction | flag_iopl |
-                              flag_nested_task | flag_resume | flag_alignment_check | flag_identification);
+    enable_system_calls(increment_entry);
     quiet_timer();
-    handlers[first_irq_vector] = tick;
-    unmask_irq(0);
 
     memcpy(code, frequent_begin, (size_t)(frequent_end - frequent_begin));
     let_kernel_write(false);

@@ -12,6 +12,7 @@
 #include "harness/descriptors.h"
 #include "harness/pic.h"
 #include "harness/registers.h"
+#include "harness/system_calls.h"
 #include "harness/timer.h"
 #include "harness/user.h"
 
@@ -96,11 +97,7 @@ asm(".pushsection .user, \"aw\"\n"
     ".popsection");
 
 static void set_up(void) {
-    write_msr(msr_efer, read_msr(msr_efer) | efer_syscall_enable);
-    write_msr(msr_star, (uint64_t)user_code32 << 48 | (uint64_t)kernel_code << 32);
-    write_msr(msr_lstar, (uintptr_t)call_entry);
-    write_msr(msr_sfmask, arithmetic_flags | flag_trap | flag_interrupt | flag_direction | flag_iopl |
-                              flag_nested_task | flag_resume | flag_alignment_check | flag_identification);
+    enable_system_calls(call_entry);
     write_msr(msr_gs_base, user_address(user_gs));
     write_msr(msr_kernel_gs_base, (uintptr_t)&call_state);
 }
