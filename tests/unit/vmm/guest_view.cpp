@@ -4,7 +4,15 @@
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <sstream>
+
 namespace previrt {
+
+void enter_long_mode(bool write_protect) {
+    vcpu.cr0 = cr0_pe | cr0_pg | (write_protect ? std::uint64_t{cr0_wp} : 0);
+    vcpu.cr4 = cr4_pae;
+    vcpu.efer = efer_lme | efer_lma | efer_nxe;
+}
 
 std::uint64_t& guest_entry(std::uint64_t physical) {
     return *reinterpret_cast<std::uint64_t*>(backend::guest_ram() + physical);
@@ -57,6 +65,27 @@ GuestView guest_view_from(std::uint64_t root, std::uint64_t address, Access acce
                    (executable || !access.fetch);
     view.error_code |= view.allowed ? 0U : 1U;
     return view;
+}
+
+testing::AssertionResult agrees(const GuestView& view, const ShadowFault& fault) {
+    const bool is_guests = fault.verdict == FaultVerdict::guest;
+    if (is_guests == view.allowed) {
+        return testing::AssertionFailure()
+               << "the guest's tables " << (view.allowed ? "allow" : "forbid") << " it, and the guest gets "
+               << (is_guests ? "a" : "no") << " fault";
+    }
+    if (is_guests && fault.error_code != view.error_code) {
+        return testing::AssertionFailure()
+               << "error code " << fault.error_code << " in place of " << view.error_code;
+    }
+    return testing::AssertionSuccess();
+}
+
+std::string text_of(std::uint64_t address, Access access) {
+    std::ostringstream text;
+    text << std::hex << address << (access.write ? " write" : " read") << (access.user ? " user" : " kernel")
+         << (access.fetch ? " fetch" : "");
+    return text.str();
 }
 
 } // namespace previrt

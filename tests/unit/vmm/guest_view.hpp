@@ -2,10 +2,13 @@
 #pragma once
 
 #include "frontends/x86/paging/page_walk.hpp"
+#include "frontends/x86/paging/shadow/tables.hpp"
 
 #include <array>
 #include <cstdint>
+#include <gtest/gtest.h>
 #include <span>
+#include <string>
 
 namespace previrt {
 
@@ -24,7 +27,13 @@ struct GuestView {
 };
 GuestView guest_view(std::uint64_t address, Access access);
 GuestView guest_view_from(std::uint64_t root, std::uint64_t address, Access access);
+// The guest gets a fault if its tables forbid the access, with the error code for it, and only then.
+testing::AssertionResult agrees(const GuestView& view, const ShadowFault& fault);
+std::string text_of(std::uint64_t address, Access access);
 
 std::uint64_t& guest_entry(std::uint64_t physical);
+
+// Of the Vcpu, with EFER.NXE.
+void enter_long_mode(bool write_protect = true);
 
 } // namespace previrt

@@ -28,15 +28,9 @@ void run(RandomGuest::Options options) {
     for (std::uint32_t seed = how.first_seed; seed - how.first_seed < how.seeds; ++seed) {
         SCOPED_TRACE("again: PREVIRT_SEED=" + std::to_string(seed));
         RandomGuest guest(seed, options);
-        for (std::uint64_t step = 0; step < how.steps; ++step) {
-            guest.step();
-            if (testing::Test::HasFatalFailure()) {
-                ADD_FAILURE() << "in step " << step;
-                return;
-            }
+        if (!take_steps(guest, how.steps)) {
+            return;
         }
-        guest.flush();
-        guest.check();
         EXPECT_GT(guest.accesses_done(), 50U);
         EXPECT_GT(guest.accesses_refused(), 50U);
         EXPECT_GT(counters.unannotated_writes, 0U);
@@ -99,9 +93,7 @@ TEST(Shadow, OneAddressSpaceTakesItsTurns) {
     constexpr std::uint64_t kernel_page = 0xffff900000000000;
     constexpr std::uint64_t preset = page_present | page_writable | page_user | page_accessed | page_dirty;
     fake::start(RandomGuest::ram_bytes, pool);
-    vcpu.cr0 = cr0_pe | cr0_pg | cr0_wp;
-    vcpu.cr4 = cr4_pae;
-    vcpu.efer = efer_lme | efer_lma | efer_nxe;
+    enter_long_mode();
     const auto entry = [](std::uint64_t frame, std::uint64_t index) -> std::uint64_t& {
         return guest_entry((frame * page_bytes) + (index * 8));
     };
@@ -155,9 +147,7 @@ TEST(Shadow, AFreedRootLeadsNowhere) {
     constexpr std::uint64_t reserved = 0x78400000;
     constexpr std::uint64_t preset = page_present | page_writable | page_accessed | page_dirty;
     fake::start(RandomGuest::ram_bytes, 100);
-    vcpu.cr0 = cr0_pe | cr0_pg | cr0_wp;
-    vcpu.cr4 = cr4_pae;
-    vcpu.efer = efer_lme | efer_lma | efer_nxe;
+    enter_long_mode();
     machine_state.kernel.reserved = {.first = reserved, .bytes = large_page_bytes};
     const auto entry = [](std::uint64_t frame, std::uint64_t index) -> std::uint64_t& {
         return guest_entry((frame * page_bytes) + (index * 8));

@@ -33,9 +33,7 @@ class Translations : public testing::Test {
 protected:
     void SetUp() override {
         fake::start(RandomGuest::ram_bytes, 100);
-        vcpu.cr0 = cr0_pe | cr0_pg | cr0_wp;
-        vcpu.cr4 = cr4_pae;
-        vcpu.efer = efer_lme | efer_lma | efer_nxe;
+        enter_long_mode();
         guest_entry(place(1, table_index(kernel, 4))) = place(2, 0) | preset;
         guest_entry(place(2, 0)) = place(3, 0) | preset;
         guest_entry(place(3, 0)) = place(last_table, 0) | preset;

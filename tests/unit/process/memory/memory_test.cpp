@@ -20,15 +20,9 @@ constexpr std::uint64_t usual_steps = 60'000;
 
 void run_guest(std::uint32_t seed, std::uint64_t steps, const ProcessGuest::Options& options) {
     ProcessGuest guest(seed, options);
-    for (std::uint64_t step = 0; step < steps; ++step) {
-        guest.step();
-        if (testing::Test::HasFatalFailure()) {
-            ADD_FAILURE() << "in step " << step;
-            return;
-        }
+    if (!take_steps(guest, steps)) {
+        return;
     }
-    guest.flush();
-    guest.check();
     EXPECT_GT(guest.accesses_done(), steps / 20);
     EXPECT_GT(guest.accesses_refused(), steps / 20);
     if (options.place.rewrites_user_calls) {
