@@ -9,20 +9,11 @@
 #include "harness/access.h"
 #include "harness/paging.h"
 #include "harness/ports.h"
+#include "harness/virtio.h"
 
 enum {
     device = 4,
     ports = 0xc100,
-    driver_feature_select = 0x08,
-    driver_feature = 0x0c,
-    device_status = 0x14,
-    queue_select = 0x16,
-    queue_size = 0x18,
-    queue_enable = 0x1c,
-    queue_desc = 0x20,
-    queue_driver = 0x28,
-    queue_device = 0x30,
-    notify = 0x3c,
     reporting_queue = 4,
     entries = 8,
     flag_write = 2,

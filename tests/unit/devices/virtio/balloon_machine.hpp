@@ -2,6 +2,7 @@
 #pragma once
 
 #include "devices/virtio_balloon/virtio_balloon.hpp"
+#include "tests/guests/harness/virtio.h"
 #include "tests/unit/devices/dp83820/ram.hpp"
 
 #include <cstdint>
@@ -13,24 +14,6 @@ namespace previrt {
 // A balloon, RAM, and the steps of a driver.
 class BalloonMachine {
 public:
-    enum Register : std::uint8_t {
-        device_feature_select = 0x00,
-        device_feature = 0x04,
-        driver_feature_select = 0x08,
-        driver_feature = 0x0c,
-        num_queues = 0x12,
-        device_status = 0x14,
-        queue_select = 0x16,
-        queue_size = 0x18,
-        queue_enable = 0x1c,
-        queue_desc = 0x20,
-        queue_driver = 0x28,
-        queue_device = 0x30,
-        interrupt_status = 0x38,
-        notify = 0x3c,
-        num_pages = 0x40,
-        actual = 0x44,
-    };
     enum Flags : std::uint16_t { next = 1, write = 2, indirect = 4 };
 
     static constexpr std::uint64_t page = 4096;
