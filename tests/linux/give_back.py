@@ -4,30 +4,20 @@
 Runs a guest whose program is guest/give_back. Memory that the guest frees has to return to this machine in some seconds: what its
 memory takes here falls again after each time that the program held MIB MiB."""
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from host_processes import descendants_of, text_of
 
 PATIENCE = 60  # seconds; Linux takes some 30 to report all of its free memory
 SLACK = 24  # MiB that the kernel may keep: blocks of 4 MiB that are used in part
 
 held = int(sys.argv[1])
 guest = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-def text_of(path):
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def processes(first):
-    yield first
-    for child in text_of(f"/proc/{first}/task/{first}/children").split():
-        yield from processes(child)
 
 
 def files_of(process):
@@ -42,7 +32,7 @@ def files_of(process):
 
 def used_mib():
     """Of this machine's memory, by the guest's: a file's, or else what the monitor's processes have of their own."""
-    tree = list(processes(guest.pid))
+    tree = [guest.pid, *descendants_of(guest.pid)]
     file = next((file for process in tree for file in files_of(process)), None)
     if file:
         return file.st_blocks * 512 >> 20

@@ -4,11 +4,15 @@
 A guest that takes of its host what is not its memory, with the host's eyes: how much page tables all of its processes
 have, and how many processors they use."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from host_processes import processes_of, text_of
 
 previrt, case, guest = sys.argv[1:]
 MIB = 1 << 20
@@ -24,31 +28,21 @@ def check(good, what):
     failed = failed or not good
 
 
-def text_of(path):
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError:
-        return ""
+def guest_processes_of(session):
+    """Each with the fields of its `stat`."""
+    return ((process, fields) for process, name, fields in processes_of(session) if name == "previrt-process")
 
 
-def processes_of(session):
-    """The guest's, each with the text of its status."""
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        stat = text_of(f"/proc/{name}/stat")
-        if "(previrt-process)" in stat and int(stat.rpartition(")")[2].split()[3]) == session:
-            yield int(name), text_of(f"/proc/{name}/status")
+def statuses_of(session):
+    return [text_of(f"/proc/{process}/status") for process, _ in guest_processes_of(session)]
 
 
 def page_tables_of(session):
-    return sum(int(size) << 10 for _, status in processes_of(session) for size in re.findall(r"VmPTE:\s*(\d+)", status))
+    return sum(int(size) << 10 for status in statuses_of(session) for size in re.findall(r"VmPTE:\s*(\d+)", status))
 
 
 def processor_time_of(session):
-    ticks = 0
-    for process, _ in processes_of(session):
-        fields = text_of(f"/proc/{process}/stat").rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12]) if fields else 0
+    ticks = sum(int(fields[11]) + int(fields[12]) for _, fields in guest_processes_of(session))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -75,7 +69,7 @@ if case == "runs_many_processes":
     places, end = [], time.monotonic() + 12
     while max(map(places.count, places), default=0) < 15 and time.monotonic() < end:
         time.sleep(0.5)
-        places = [re.findall(r"Cpus_allowed_list:\s*(\d+)\n", status) for _, status in processes_of(run.pid)]
+        places = [re.findall(r"Cpus_allowed_list:\s*(\d+)\n", status) for status in statuses_of(run.pid)]
         places = [place[0] for place in places if place] # one alone
     before, begin = processor_time_of(run.pid), time.monotonic()
     time.sleep(2)

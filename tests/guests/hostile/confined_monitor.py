@@ -4,11 +4,15 @@
 While a guest runs, each thread of its monitor is filtered, has no privileges and is not root; what the monitor does
 not need ends it, and that is told."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from host_processes import processes_of, text_of
 
 previrt, place, guest = sys.argv[1:]
 failed = False
@@ -18,11 +22,6 @@ def check(good, what):
     global failed
     print(f"{'ok' if good else 'FAILED'}: {what}")
     failed = failed or not good
-
-
-def text_of(path):
-    with open(path) as file:
-        return file.read()
 
 
 def start():
@@ -68,8 +67,6 @@ said = run.communicate()[1].decode(errors="replace")
 check(run.returncode == 1 and "previrt: the host ended the guest's monitor, and the guest with it: signal Bad system "
       "call: it made a system call that its filter refuses" in said, f"it is told: {run.returncode}: {said}")
 time.sleep(0.2)
-left = [name for name in filter(str.isdigit, os.listdir("/proc")) if os.path.exists(f"/proc/{name}/stat")
-        and text_of(f"/proc/{name}/stat").rpartition(")")[2].split()[3] == str(run.pid)
-        and text_of(f"/proc/{name}/stat").rpartition(")")[2].split()[0] not in "ZX"]
+left = [process for process, _, fields in processes_of(run.pid) if fields[0] not in "ZX"]
 check(not left, f"nothing is left: {left}")
 sys.exit(failed)

@@ -6,12 +6,15 @@ Hostile guests in processes of machines that refuse namespaces or privileges, as
 processes as a VMM makes and no more, and none is left, however guest or monitor end."""
 import ctypes
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from host_processes import processes_of
 
 
 def install_listener():
@@ -62,30 +65,13 @@ UNBOUNDED = WITH_LISTENER + NO_USER_NAMESPACES + NO_PRIVILEGES
 failed = False
 
 
-def processes_of(session):
-    count = 0
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as file:
-                state, _, _, its_session = file.read().rpartition(")")[2].split()[:4]
-        except OSError:
-            continue
-        count += int(its_session) == session and state not in "ZX"
-    return count
+def count_processes_of(session):
+    return sum(fields[0] not in "ZX" for _, _, fields in processes_of(session))
 
 
 def keeper_of(session):
     """The first of the guest's processes."""
-    keepers = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/comm") as file:
-                is_guests = file.read().startswith("previrt-process")
-            if is_guests and os.getsid(int(name)) == session:
-                keepers.append(int(name))
-        except OSError:
-            continue
-    return min(keepers)
+    return min(process for process, name, _ in processes_of(session) if name == "previrt-process")
 
 
 def run(host, prefix, guest, seconds, kill_after=None, victim="monitor", options=()):
@@ -97,16 +83,16 @@ def run(host, prefix, guest, seconds, kill_after=None, victim="monitor", options
     begin = time.monotonic()
     most = 0
     while monitor.poll() is None:
-        most = max(most, processes_of(monitor.pid) - 3)  # its monitor, who waits for that, and who watches
+        most = max(most, count_processes_of(monitor.pid) - 3)  # its monitor, who waits for that, and who watches
         if kill_after and most > kill_after:
             os.kill(monitor.pid if victim == "monitor" else keeper_of(monitor.pid), signal.SIGKILL)
             monitor.wait()
         time.sleep(0.02)
     said = monitor.stdout.read().decode(errors="replace")
     end = time.monotonic() + 10
-    while processes_of(monitor.pid) and kill_after and time.monotonic() < end:
+    while count_processes_of(monitor.pid) and kill_after and time.monotonic() < end:
         time.sleep(0.05)
-    left = processes_of(monitor.pid)
+    left = count_processes_of(monitor.pid)
     print(f"{host}, {guest}: status {monitor.returncode} after {time.monotonic() - begin:.1f} s, at most {most} processes, "
           f"{left} left")
     return monitor.returncode, said, most, left
