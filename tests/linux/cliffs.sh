@@ -12,15 +12,11 @@ divisor=${4:-$usual}
 seconds=350
 [ $# -lt 4 ] || seconds=1800
 # The guest's own bound must not be in the way.
-printf '#!/bin/sh\necho 1000000 >/proc/sys/vm/max_map_count\nulimit -n 4096\ncliffs %s\n' "$divisor" >"$work/run-me"
-chmod +x "$work/run-me"
-"$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /bin/cliffs="$build/tests/linux/cliffs"
+make_program_initrd "$build" cliffs "echo 1000000 >/proc/sys/vm/max_map_count
+ulimit -n 4096
+cliffs $divisor"
 SECONDS=0
 run_guest "$build/toolchain/previrt" "$on" "$kernel/bzImage" --initrd "$work/initrd" --append quiet \
     --memory "$((3072 / divisor > 144 ? 3072 / divisor : 144))M" --timeout "$seconds"
-right=$(grep -c '^cliffs: .*: right' "$work/console" || true)
-if [ "$status" -ne 0 ] || [ "$right" -ne 4 ]; then
-    echo "cliffs: FAILED with status $status, $right of 4 right"
-    exit 1
-fi
+require_right cliffs cliffs 4
 echo "cliffs: $SECONDS s"

@@ -16,6 +16,13 @@ is_interpreted() { # ON
     [[ $1 = @(kvm|kvm-isolate) ]] && [ "$PREVIRT_KVM_KIND" = interpreted ]
 }
 
+# $work/initrd: a guest that runs COMMANDS, with the program NAME of guest/.
+make_program_initrd() { # BUILD-DIRECTORY NAME COMMANDS
+    printf '#!/bin/sh\n%s\n' "$3" >"$work/run-me"
+    chmod +x "$work/run-me"
+    "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" "/bin/$2=$1/tests/linux/$2"
+}
+
 # Runs `previrt run --on ON OPTION ...`, where ON may also be kvm-isolate or process-isolate: with --isolate. Leaves `status`, and in
 # $work/console and $work/messages what the guest and previrt said.
 run_guest() { # PREVIRT ON OPTION ...
@@ -27,6 +34,16 @@ run_guest() { # PREVIRT ON OPTION ...
     "$previrt" run --on "${on%-isolate}" "$@" </dev/null 2>"$work/messages" |
         sed -u 's/\r//g' >"$work/console" || status=$?
     cat "$work/console" "$work/messages"
+}
+
+# Behind run_guest: the status is 0, and the program says COUNT times that a part of it was right.
+require_right() { # NAME-OF-TEST NAME COUNT
+    local right
+    right=$(grep -c "^$2: .*: right" "$work/console" || true)
+    if [ "$status" -ne 0 ] || [ "$right" -ne "$3" ]; then
+        echo "$1: FAILED with status $status, $right of $3 right"
+        exit 1
+    fi
 }
 
 # Links a kernel once more, its vmlinux changed by PROGRAM VMLINUX: $work/bzImage. What PROGRAM says is shown.

@@ -4,9 +4,8 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
 # Linux 6.12 else keeps up to an eighth of all memory in a list of the processor's own, which it does not report.
-printf '#!/bin/sh\necho 100 >/proc/sys/vm/percpu_pagelist_high_fraction\ngive_back 256 32\n' >"$work/run-me"
-chmod +x "$work/run-me"
-"$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /bin/give_back="$build/tests/linux/give_back"
+make_program_initrd "$build" give_back "echo 100 >/proc/sys/vm/percpu_pagelist_high_fraction
+give_back 256 32"
 isolate=
 [[ $on != *-isolate ]] || isolate=--isolate
 # shellcheck disable=SC2086 # --isolate, or nothing

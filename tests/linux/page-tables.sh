@@ -4,9 +4,7 @@
 # host's own page tables stay below the bound meanwhile.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
-printf '#!/bin/sh\npage_tables\n' >"$work/run-me"
-chmod +x "$work/run-me"
-"$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /bin/page_tables="$build/tests/linux/page_tables"
+make_program_initrd "$build" page_tables page_tables
 if [ "$on" = process ]; then
     "$here/page_tables_of.py" "$work/end" >"$work/host" &
     watcher=$!
@@ -21,9 +19,5 @@ if [ "$on" = process ]; then
     # It would be ended at 384: docs/process.md.
     [ "$most" -gt 5 ] && [ "$most" -lt 192 ] || { echo "page-tables: FAILED: not between 5 and 192"; exit 1; }
 fi
-right=$(grep -c '^page tables: .*: right' "$work/console" || true)
-if [ "$status" -ne 0 ] || [ "$right" -ne 4 ]; then
-    echo "page-tables: FAILED with status $status, $right of 4 right"
-    exit 1
-fi
+require_right page-tables "page tables" 4
 grep -q '"shadow_tables_evicted":[1-9]' "$work/stats.json" || { echo "page-tables: FAILED: no table was evicted"; exit 1; }

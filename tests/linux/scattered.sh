@@ -7,13 +7,8 @@ on=$1 kernel=$2 build=$3 mebibytes=${4:-208} reads=${5:-200000} pieces=${6:-7000
 seconds=350
 [ $# -lt 4 ] || seconds=1800
 # The guest's own bound must not be in the way.
-printf '#!/bin/sh\necho 1000000 >/proc/sys/vm/max_map_count\nscattered %s\n' "$mebibytes $reads $pieces" >"$work/run-me"
-chmod +x "$work/run-me"
-"$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /bin/scattered="$build/tests/linux/scattered"
+make_program_initrd "$build" scattered "echo 1000000 >/proc/sys/vm/max_map_count
+scattered $mebibytes $reads $pieces"
 run_guest "$build/toolchain/previrt" "$on" "$kernel/bzImage" --initrd "$work/initrd" --append quiet \
     --memory "$((mebibytes + 816))M" --timeout "$seconds"
-right=$(grep -c '^scattered: .*: right' "$work/console" || true)
-if [ "$status" -ne 0 ] || [ "$right" -ne 5 ]; then
-    echo "scattered: FAILED with status $status, $right of 5 right"
-    exit 1
-fi
+require_right scattered scattered 5
