@@ -8,33 +8,7 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-void require(int condition, const char *what)
-{
-	if (!condition) {
-		perror(what);
-		exit(1);
-	}
-}
-
-uint8_t *map(size_t bytes, int flags)
-{
-	uint8_t *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
-
-	require(memory != MAP_FAILED, "mmap");
-	return memory;
-}
-
-unsigned wait_for(pid_t child)
-{
-	int status;
-
-	require(waitpid(child, &status, 0) == child, "waitpid");
-	return status != 0;
-}
 
 void write_file(const char *path, const char *text)
 {
@@ -42,25 +16,6 @@ void write_file(const char *path, const char *text)
 
 	require(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text), path);
 	close(file);
-}
-
-uint32_t random_below(uint32_t limit)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 32) * limit >> 32);
-}
-
-static int report(const char *name, unsigned wrong)
-{
-	if (wrong == 0)
-		printf("cliffs: %s: right\n", name);
-	else
-		printf("cliffs: %s: WRONG: %u\n", name, wrong);
-	return wrong != 0;
 }
 
 int main(int count, char **words)
@@ -72,9 +27,9 @@ int main(int count, char **words)
 
 	require(divisor != 0, "DIVISOR");
 	setvbuf(stdout, NULL, _IONBF, 0);
-	wrong |= report("processes that share 64 MiB", share_among_processes(500 / divisor, 64 * mebibyte));
-	wrong |= report("a fork of huge pages", fork_huge_pages(1024 * mebibyte / divisor));
-	wrong |= report("mappings that change", change_mappings(100000 / divisor));
-	wrong |= report("no memory left", run_out_of_memory(512 * mebibyte / divisor));
+	wrong |= report("cliffs", "processes that share 64 MiB", share_among_processes(500 / divisor, 64 * mebibyte));
+	wrong |= report("cliffs", "a fork of huge pages", fork_huge_pages(1024 * mebibyte / divisor));
+	wrong |= report("cliffs", "mappings that change", change_mappings(100000 / divisor));
+	wrong |= report("cliffs", "no memory left", run_out_of_memory(512 * mebibyte / divisor));
 	return wrong;
 }

@@ -4,6 +4,8 @@
  * was wrong; the status is 0 if all were right.
  */
 #define _GNU_SOURCE
+#include "../program.h"
+
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,32 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { page_size = 4096, region_size = 2 << 20 };
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		perror(what);
-		exit(1);
-	}
-}
-
-static int report(const char *name, unsigned wrong)
-{
-	if (wrong == 0)
-		printf("page tables: %s: right\n", name);
-	else
-		printf("page tables: %s: WRONG: %u\n", name, wrong);
-	return wrong != 0;
-}
-
-static uint8_t *map(size_t bytes, int flags)
-{
-	uint8_t *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
-
-	require(memory != MAP_FAILED, "mmap");
-	return memory;
-}
+enum { region_size = 2 << 20 };
 
 /* One page in each region, which takes a table of its own. The second turn goes back to those that were used first. */
 static unsigned use_regions(void)
@@ -54,14 +31,6 @@ static unsigned use_regions(void)
 		wrong += *(volatile uint32_t *)(memory + (size_t)i * region_size) != (i ^ 0x5a5a5a);
 	munmap(memory, (size_t)regions * region_size);
 	return wrong;
-}
-
-static unsigned wait_for(pid_t child)
-{
-	int status;
-
-	require(waitpid(child, &status, 0) == child, "waitpid");
-	return status != 0;
 }
 
 static void set_huge_pages(const char *when)
@@ -192,9 +161,9 @@ int main(void)
 	int wrong = 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	wrong |= report("12000 regions with one page each", use_regions());
-	wrong |= report("forks with huge pages", fork_with_huge_pages());
-	wrong |= report("150 processes that read 32 MiB", read_in_many_processes());
-	wrong |= report("150 processes with 500 tables each", scatter_in_many_processes());
+	wrong |= report("page tables", "12000 regions with one page each", use_regions());
+	wrong |= report("page tables", "forks with huge pages", fork_with_huge_pages());
+	wrong |= report("page tables", "150 processes that read 32 MiB", read_in_many_processes());
+	wrong |= report("page tables", "150 processes with 500 tables each", scatter_in_many_processes());
 	return wrong;
 }

@@ -5,6 +5,8 @@
  * is 0 if all were right.
  */
 #define _GNU_SOURCE
+#include "../program.h"
+
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -15,17 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { page_size = 4096 };
-
 static sigjmp_buf after_fault;
-
-static void require(int condition, const char *what)
-{
-	if (!condition) {
-		perror(what);
-		exit(1);
-	}
-}
 
 static double seconds(void)
 {
@@ -35,31 +27,13 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static int report(const char *name, size_t wrong, double nanoseconds)
+static int report_time(const char *name, size_t wrong, double nanoseconds)
 {
 	if (wrong == 0)
 		printf("scattered: %s: right, %.0f ns each\n", name, nanoseconds);
 	else
 		printf("scattered: %s: WRONG: %zu\n", name, wrong);
 	return wrong != 0;
-}
-
-static uint8_t *map(size_t bytes, int flags)
-{
-	uint8_t *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
-
-	require(memory != MAP_FAILED, "mmap");
-	return memory;
-}
-
-static uint32_t random_below(uint32_t limit)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 32) * limit >> 32);
 }
 
 static volatile uint32_t *word_of(uint8_t *memory, uint32_t page)
@@ -111,7 +85,7 @@ static int read_at_random(const char *name, int flags, int huge, size_t bytes, u
 	wrong += wrong_reads(memory, pages, reads);
 	const double took = seconds() - began;
 	munmap(memory, bytes);
-	return report(name, wrong, took * 1e9 / reads);
+	return report_time(name, wrong, took * 1e9 / reads);
 }
 
 static void on_fault(int signal)
@@ -170,7 +144,7 @@ static int change_every_second_page(const char *name, uint32_t pieces, int remov
 			wrong += *word_of(memory, page) != (changed ? 0 : page ^ 0x5a5a5a);
 	}
 	munmap(memory, bytes);
-	return report(name, wrong, took * 1e9 / pieces);
+	return report_time(name, wrong, took * 1e9 / pieces);
 }
 
 int main(int count, char **words)
