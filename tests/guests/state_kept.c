@@ -11,6 +11,7 @@
 #include "harness/descriptors.h"
 #include "harness/paging.h"
 #include "harness/registers.h"
+#include "harness/system_calls.h"
 #include "harness/user.h"
 
 enum {
@@ -244,11 +245,8 @@ static void set_up(void) {
     prepare_user();
     write_cr0(read_cr0() | cr0_write_protect);
     write_cr4(read_cr4() | cr4_fxsr);
-    write_msr(msr_efer, read_msr(msr_efer) | efer_no_execute_enable | efer_syscall_enable);
-    write_msr(msr_star, (uint64_t)user_code32 << 48 | (uint64_t)kernel_code << 32);
-    write_msr(msr_lstar, (uintptr_t)call_entry);
-    write_msr(msr_sfmask, arithmetic_flags | flag_trap | flag_interrupt | flag_direction | flag_iopl |
-                              flag_nested_task | flag_resume | flag_alignment_check | flag_identification);
+    write_msr(msr_efer, read_msr(msr_efer) | efer_no_execute_enable);
+    enable_system_calls(call_entry);
     write_msr(msr_gs_base, user_address(user_gs));
     write_msr(msr_kernel_gs_base, (uintptr_t)&call_state);
     set_system_descriptor(local_table, descriptors, sizeof descriptors - 1, access_ldt);
