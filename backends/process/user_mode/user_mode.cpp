@@ -249,24 +249,29 @@ void run_user_mode() {
         run(take_user_operations(current_number()), {.events_may_wait = events_may_wait, .arms_stack = true});
     // A program that is still said to be entering after this many times lies.
     constexpr unsigned most_puts = 16;
+    bool arms_stack = true;
     for (unsigned puts = 0; stopped.is(UserStop::by_signal); ++puts) {
         const std::optional<UserSignal> signal = read_signal(stopped);
         if (!signal) {
             break;
         }
-        const bool is_coming = stopped.arguments[1] == user_signal && where(signal->frame) == Where::coming;
-        if (!is_coming) {
+        const bool is_event = stopped.arguments[1] == user_signal;
+        const bool is_coming = is_event && where(signal->frame) == Where::coming;
+        // On the way to where the program was put back: the VMM has only older registers of it.
+        const bool goes_once_more = is_event && puts != 0 && where(signal->frame) == Where::going;
+        if (!is_coming && !goes_once_more) {
             take_signal(state, stopped.arguments[1], *signal);
             return;
         }
         if (puts == most_puts) {
             break;
         }
-        put_back(state, *signal);
-        // From there it stops at once. An earlier signal's data are on the signal stack.
-        stopped =
-            run_user_process(current_number(), {},
-                             {.events_may_wait = true, .arms_stack = !is_on_signal_stack(signal->frame.rsp)});
+        if (is_coming) {
+            put_back(state, *signal);
+            arms_stack = !is_on_signal_stack(signal->frame.rsp); // which has an earlier signal's data
+        }
+        // From there it stops at once.
+        stopped = run_user_process(current_number(), {}, {.events_may_wait = true, .arms_stack = arms_stack});
     }
     if (stopped.is(UserStop::by_call)) {
         take_call(state);
