@@ -6,6 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../linux/common.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 place=$1 form=$2 kernel=$3 build=$4
 shift 4
+[[ $place != kvm* ]] || : "${PREVIRT_KVM_KIND:?is not set: start this by $build/tests/machine/needs kvm -- $0 ...}"
 
 field() { # FIELD CLASS: as the class's head says
     sed -n -e '/^[#/]/!q' -e "s/^[#/]* $1: //p" "$here/classes/$2"
