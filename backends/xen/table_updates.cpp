@@ -59,6 +59,15 @@ void send(Queue<most>& queue) {
     }
 }
 
+template <unsigned most>
+void enqueue(Queue<most>& queue, std::uint64_t place, std::uint64_t value) {
+    if (queue.is_full()) {
+        flush_updates();
+    }
+    queue.add(place, value);
+    something_is_queued = true;
+}
+
 } // namespace
 
 void extended_operations(mmuext_op* operations, unsigned count) {
@@ -95,19 +104,6 @@ bool updates_are_flushed() {
 std::uint64_t update_batch() {
     return batch;
 }
-
-namespace {
-
-template <unsigned most>
-void enqueue(Queue<most>& queue, std::uint64_t place, std::uint64_t value) {
-    if (queue.is_full()) {
-        flush_updates();
-    }
-    queue.add(place, value);
-    something_is_queued = true;
-}
-
-} // namespace
 
 void queue_update(std::uint64_t place, std::uint64_t value) {
     // Linux clears an entry before it gives it other rights. Xen takes some 1,000 instructions for each

@@ -44,7 +44,8 @@
 #define USER_STARTED (USER_STATE + 0x1c4)
 #define USER_OPERATION_COUNT (USER_STATE + 0x1c8)
 #define USER_OPERATIONS (USER_STATE + 0x200) // of 64 bytes
-// Stacks of one word, in different places: the program may leave while it enters, interrupted by an event.
+// Stacks of one word. An event may interrupt the program on its way in. The way out that follows must leave
+// the way in its word.
 #define USER_ENTRY_STACK_TOP (USER_STATE + 0xff0)
 #define USER_EXIT_STACK_TOP (USER_STATE + 0x1000)
 #define USER_ENTRY_VECTORS (USER_STATE + 0x1000)

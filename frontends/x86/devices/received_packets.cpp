@@ -88,7 +88,8 @@ std::optional<std::uint64_t> pause_ends_at() {
 
 void drop_received_packets() {
     received.cutter.stop();
-    // The end of a pause that nobody ends is in the past one day, and so would be the time of every timer.
+    // Nothing serves the receiver now. Once the end of its pause has passed, each timer for it would expire
+    // at once.
     received.is_paused = false;
     while (backend::received_packet()) {
         backend::release_packet();

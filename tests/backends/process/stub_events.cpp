@@ -3,7 +3,7 @@
 // With --isolate an event may stop a user process at any instruction of its stub. This delivers one at each,
 // on each way through the stub, and the guest must not notice: it checks all that its program has
 // (tests/guests/state_kept.c). The instructions are those that the VMM's image has, and a debug register
-// stops the process there. A timer would find most of them in no time that a test has.
+// stops the process there. A timer would take hours to meet most of them.
 #include "backends/process/contract/layout.hpp"
 #include "backends/process/contract/user_state_offsets.h"
 #include "tests/backends/process/stub_image.hpp"
@@ -53,7 +53,7 @@ std::string way_of(const StubImage& stub, const TracedRun::Stop& stop) {
     return (stop.read(USER_OPERATION_COUNT) != 0 ? "out with operations" : "out without operations") + stack;
 }
 
-// Those that no event of the VMM's can meet.
+// Of an instruction that no event of the VMM's can meet.
 std::string reason_to_leave_out(const StubImage& stub, std::uint64_t address) {
     return stub.is_within(address, "user_stub_announce", "user_stub_operations_done")
                ? "the template alone announces itself, and it never runs the guest's program"

@@ -217,8 +217,8 @@ TEST_F(Flood, ComesToAProcessorThatRests) {
     EXPECT_EQ(waiting(), 6U);
 }
 
-// Otherwise its end would be in the past one day, and a timer for that expires before the guest's next
-// instruction, again and again.
+// Otherwise the end of the pause would stay the next event. Once it has passed, each timer for it expires
+// before the guest's next instruction.
 TEST_F(Flood, EndsWithTheMasteringOfTheBus) {
     ASSERT_TRUE(packets_due());
     write_command(3);
