@@ -85,7 +85,7 @@ Handover& KvmMachine::handover() const {
 }
 
 void KvmMachine::write_handover(const RunOptions& options) {
-    const KvmTime time = read_kvm_time(processor_->descriptor());
+    const KvmTime time = start_kvm_time(processor_->descriptor());
     Handover& handover = this->handover();
     handover = make_handover(layout_);
     handover.clock = time;

@@ -19,6 +19,10 @@ std::uint64_t wall_clock() {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
+std::uint64_t rate_of(const Descriptor& processor) {
+    return static_cast<std::uint64_t>(kvm_request(processor, KVM_GET_TSC_KHZ, "KVM_GET_TSC_KHZ"));
+}
+
 } // namespace
 
 std::uint64_t read_kvm_time_stamp(const Descriptor& processor) {
@@ -31,13 +35,17 @@ std::uint64_t read_kvm_time_stamp(const Descriptor& processor) {
     return msrs->entries[0].data;
 }
 
-KvmTime read_kvm_time(const Descriptor& processor) {
-    KvmTime best{};
-    best.time_stamp_khz =
-        static_cast<std::uint64_t>(kvm_request(processor, KVM_GET_TSC_KHZ, "KVM_GET_TSC_KHZ"));
-    if (best.time_stamp_khz == 0) {
+KvmTime start_kvm_time(const Descriptor& processor) {
+    if (rate_of(processor) == 0) {
         throw InputError("the host's KVM does not say how fast the time-stamp counter is");
     }
+    // KVM creates processors for the rate that it found when it started. Linux may have measured the rate
+    // more exactly since. Where the hardware cannot scale a counter, KVM then computes with a counter that
+    // stands still, while the guest's runs.
+    constexpr std::uintptr_t rate_of_host = 0;
+    kvm_request(processor, KVM_SET_TSC_KHZ, "KVM_SET_TSC_KHZ", rate_of_host);
+    KvmTime best{};
+    best.time_stamp_khz = rate_of(processor);
     // This thread may lose the processor during the request: the quickest attempt is the most exact.
     constexpr int attempts = 5;
     std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();

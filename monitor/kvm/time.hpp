@@ -12,6 +12,7 @@ using KvmTime = monitored::ClockStart;
 
 // Of a virtual processor. Throws InputError.
 std::uint64_t read_kvm_time_stamp(const Descriptor& processor);
-KvmTime read_kvm_time(const Descriptor& processor);
+// Before it runs: lets the counter run at the host's rate, and reads it.
+KvmTime start_kvm_time(const Descriptor& processor);
 
 } // namespace previrt

@@ -80,7 +80,7 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
     if (network_) {
         network_->judge_isolation(options);
     }
-    const KvmTime time = read_kvm_time(processor_->descriptor());
+    const KvmTime time = start_kvm_time(processor_->descriptor());
     write_handover(time);
     auto& output = at<monitored::ConsoleRing>(layout_.output.offset);
     auto& input = at<monitored::ConsoleRing>(layout_.input.offset);
