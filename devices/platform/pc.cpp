@@ -75,6 +75,7 @@ void Pc::insert_network_card(const ethernet::MacAddress& address) {
 }
 
 std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::uint64_t now) {
+    now = std::max(now, advanced_to);
     if (!is_access(port, width)) {
         return std::nullopt;
     }
@@ -102,6 +103,7 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
 }
 
 bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uint64_t now) {
+    now = std::max(now, advanced_to);
     if (!is_access(port, width)) {
         return false;
     }
@@ -161,6 +163,7 @@ bool Pc::claims_memory(std::uint64_t address, std::uint64_t bytes) const {
 }
 
 std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned width, std::uint64_t now) {
+    now = std::max(now, advanced_to);
     if (is_local_apic(address, width)) {
         return local_apic.read(address - LocalApic::place, now);
     }
@@ -171,6 +174,7 @@ std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned wid
 }
 
 Pc::Written Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now) {
+    now = std::max(now, advanced_to);
     if (is_local_apic(address, width)) {
         return local_apic.write(address - LocalApic::place, static_cast<std::uint32_t>(value), now)
                    ? Written::local_apic

@@ -20,8 +20,8 @@ namespace previrt {
 
 enum class Request : std::uint8_t { none, reset };
 
-// The devices of a PC and the wires between them, as one plain state. Times are nanoseconds that never go
-// back.
+// The devices of a PC and the wires between them, as one plain state. Times are nanoseconds. None is before
+// `advanced_to`: an earlier one, of a clock that is behind that of the last event, counts as that.
 //
 // The VMM calls start(), and local_apic.start() if it models the processor too. It calls advance(now)
 // whenever it looks for interrupts, and interrupt_requested() and acknowledge() when it may deliver one. It

@@ -6,6 +6,8 @@
 #include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
+
 namespace previrt {
 
 namespace {
@@ -18,7 +20,7 @@ constexpr std::uint16_t post_port = 0x80;
 struct TimerBus {
     static void written(std::uint16_t port) {
         if (is_timer(port) && port != control_port) {
-            machine_state.timer_count_written_at = backend::now();
+            machine_state.timer_count_written_at = std::max(backend::now(), pc.advanced_to);
         }
     }
     static void wait_before(std::uint16_t port, bool is_read) {
@@ -26,7 +28,7 @@ struct TimerBus {
             return;
         }
         constexpr std::uint64_t pulse = 839; // nanoseconds
-        while (backend::now() - machine_state.timer_count_written_at < pulse) {
+        while (backend::now() < machine_state.timer_count_written_at + pulse) {
         }
     }
 

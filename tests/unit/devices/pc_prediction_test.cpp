@@ -108,6 +108,30 @@ TEST_F(Prediction, OneShotTimer) {
     }
 }
 
+// A monitor whose clock is a little ahead delivers an event before the VMM's clock is there. The guest then
+// sets the timer for less than that difference.
+TEST_F(Prediction, TimerSetBeforeTheTimeOfTheLastEvent) {
+    constexpr std::uint64_t ahead = 20 * microsecond;
+    constexpr std::uint32_t shortest = 15; // Linux sets no shorter time, 12.6 us
+    for (const std::uint32_t mode : {0U, 2U, 3U, 4U}) {
+        initialize_pics(0x0001);
+        set_timer(mode, 1193);
+        take_interrupt();
+        const std::uint64_t event = pc.next_event().value();
+        now = event;
+        EXPECT_EQ(take_interrupt(), timer_vector);
+        now = event - ahead;
+        set_timer(mode, shortest);
+        const std::optional<std::uint64_t> next = pc.next_event();
+        ASSERT_TRUE(next.has_value()) << mode;
+        EXPECT_GT(*next, event);
+        EXPECT_LE(*next, event + ahead);
+        EXPECT_EQ(predict_time(*next), timer_vector);
+        now = *next;
+        EXPECT_EQ(take_interrupt(), timer_vector);
+    }
+}
+
 TEST_F(Prediction, AlarmOfTheClock) {
     initialize_pics(0x0104);
     for (const auto& [index, value] : {std::pair{0x01U, 0x03U}, {0x03U, 0x00U}, {0x05U, 0x00U}}) {
