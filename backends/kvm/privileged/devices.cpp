@@ -58,6 +58,7 @@ std::optional<std::uint8_t> take_interrupt() {
 }
 
 void predict() {
+    mailbox.looked_at = pc.advanced_to;
     if (mailbox.deadline <= pc.advanced_to) {
         mailbox.deadline = never; // it was used
     }

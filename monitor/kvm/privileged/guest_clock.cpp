@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <limits>
 #include <system_error>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -42,7 +43,16 @@ GuestClock::GuestClock(const Descriptor& processor, const KvmTime& epoch) : scal
 }
 
 std::uint64_t GuestClock::now() const {
-    return scale_.nanoseconds(__rdtsc() - epoch_);
+    const std::uint64_t time = scale_.nanoseconds(__rdtsc() - epoch_);
+    return time +
+           std::min(ahead_, std::numeric_limits<std::uint64_t>::max() - time); // a guest can say any time
+}
+
+void GuestClock::follow(std::uint64_t seen) {
+    const std::uint64_t time = now();
+    if (seen > time) {
+        ahead_ += seen - time; // at most `seen`
+    }
 }
 
 AlarmClock::AlarmClock(int signal) {

@@ -26,10 +26,14 @@ public:
     // `epoch`: of the processor.
     GuestClock(const Descriptor& processor, const KvmTime& epoch);
     [[nodiscard]] std::uint64_t now() const;
+    // The guest has seen this time. On a host that does not trust its counter, KVM moves the guest's: every
+    // event would come later by that much.
+    void follow(std::uint64_t seen);
 
 private:
     std::uint64_t epoch_; // in ticks of this processor's counter
     TickScale scale_;
+    std::uint64_t ahead_ = 0; // nanoseconds by which the guest's counter is ahead since
 };
 
 // Sends a signal to the thread that created it.

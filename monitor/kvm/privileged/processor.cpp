@@ -43,6 +43,13 @@ Devices& PrivilegedProcessor::devices() {
     return own_devices_;
 }
 
+std::uint64_t PrivilegedProcessor::now() {
+    if (vmm_is_active_) {
+        clock_.follow(parts_.mailbox.looked_at);
+    }
+    return clock_.now();
+}
+
 void PrivilegedProcessor::stop(pthread_t thread) {
     stopped_ = true;
     pthread_kill(thread, calling_signal());
@@ -78,7 +85,7 @@ ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
             if (!lives) {
                 break;
             }
-            const std::uint64_t now = clock_.now();
+            const std::uint64_t now = this->now();
             prepare_interrupt(now);
             set_alarm(now);
             if (processor_.run()) {
@@ -147,7 +154,7 @@ bool PrivilegedProcessor::halt() {
         if (!move_packets()) {
             return false;
         }
-        const std::uint64_t now = clock_.now();
+        const std::uint64_t now = this->now();
         devices().look(now);
         if (devices().interrupt_requested()) {
             return true;

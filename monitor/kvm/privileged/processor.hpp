@@ -61,6 +61,7 @@ public:
 
 private:
     [[nodiscard]] Devices& devices();
+    [[nodiscard]] std::uint64_t now();
     [[nodiscard]] bool move_packets();
     void prepare_interrupt(std::uint64_t now);
     void set_alarm(std::uint64_t now);

@@ -4,12 +4,14 @@
 
 #include "monitor/kvm/host.hpp"
 #include "monitor/kvm/interface.hpp"
+#include "monitor/kvm/privileged/guest_clock.hpp"
 #include "tests/machine/machine.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <sys/ioctl.h>
 #include <thread>
 #include <x86intrin.h>
@@ -73,6 +75,30 @@ TEST_F(KvmCounter, RunsAtTheHostsRateWhateverTheMachineWasCreatedFor) {
                      EXPECT_GE(end.guest - begin.guest, end.earliest - begin.latest) << rate;
                      EXPECT_LE(end.guest - begin.guest, end.latest - begin.earliest) << rate;
                  });
+    }
+}
+
+// What the guest says that it has seen may be any time.
+TEST_F(KvmCounter, TheMonitorsClockIsNeverBehindWhatTheGuestHasSeen) {
+    const Descriptor machine(kvm_request(kvm(), KVM_CREATE_VM, "KVM_CREATE_VM"));
+    const Descriptor processor(kvm_request(machine, KVM_CREATE_VCPU, "KVM_CREATE_VCPU"));
+    constexpr std::uint64_t hour = 3600ULL * 1'000'000'000;
+    constexpr std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
+    GuestClock clock(processor, start_kvm_time(processor));
+    const std::uint64_t start = clock.now();
+    EXPECT_LT(start, hour);
+    clock.follow(0);
+    EXPECT_GE(clock.now(), start);
+    EXPECT_LT(clock.now(), hour);
+    clock.follow(start + hour);
+    EXPECT_GE(clock.now(), start + hour);
+    EXPECT_LT(clock.now(), start + (2 * hour));
+    clock.follow(start);
+    EXPECT_GE(clock.now(), start + hour);
+    EXPECT_LT(clock.now(), start + (2 * hour));
+    for (const std::uint64_t seen : {end - 1, end, end}) {
+        clock.follow(seen);
+        EXPECT_GE(clock.now(), seen);
     }
 }
 

@@ -67,7 +67,8 @@ struct Mailbox {
     BootState boot;
 
     // Written by the VMM after its last look at the devices. A vector is the one that INTA would give.
-    std::uint64_t deadline;        // nanoseconds of the guest's clock
+    std::uint64_t looked_at;       // nanoseconds of the guest's clock
+    std::uint64_t deadline;        // likewise
     std::uint64_t output_deadline; // likewise: the time at which the reader of the output wants the doorbell.
                                    // The monitor clears it
     std::uint32_t request_vector;
