@@ -278,7 +278,7 @@ clone_user_template:
 	syscall
 	cmpq $USER_STUB, %rax
 	jne 2f
-	movq $USER_EXIT_STACK_TOP, %rsp
+	movq $USER_EXIT_FRAME, %rsp
 	movl $(USER_STUB + user_stub_leave_offset), %eax
 	jmp *%rax
 2:	ud2

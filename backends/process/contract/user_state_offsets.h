@@ -31,7 +31,6 @@
 #define USER_CALL_NUMBER (USER_STATE + 0x0a0)
 
 #define USER_EXIT (USER_STATE + 0x100) // registers in the same order
-#define USER_EXIT_FRAME (USER_STATE + 0x180)
 #define USER_EXIT_FS_BASE (USER_STATE + 0x1a8)
 #define USER_EXIT_GS_BASE (USER_STATE + 0x1b0)
 #define USER_EXIT_ES (USER_STATE + 0x1b8)
@@ -41,18 +40,21 @@
 #define USER_LOADS_SEGMENTS (USER_STATE + 0x1c0)
 #define USER_ARMS_STACK (USER_STATE + 0x1c1)
 #define USER_THEN (USER_STATE + 0x1c2)
+#define USER_FRAMES_ARE_READ (USER_STATE + 0x1c3)
 #define USER_STARTED (USER_STATE + 0x1c4)
 #define USER_OPERATION_COUNT (USER_STATE + 0x1c8)
 #define USER_OPERATIONS (USER_STATE + 0x200) // of 64 bytes
-// Stacks of one word. An event may interrupt the program on its way in. The way out that follows must leave
-// the way in its word.
-#define USER_ENTRY_STACK_TOP (USER_STATE + 0xff0)
-#define USER_EXIT_STACK_TOP (USER_STATE + 0x1000)
+#define USER_ENTRY_STACK_TOP (USER_STATE + 0x1000) // of one word
 #define USER_ENTRY_VECTORS (USER_STATE + 0x1000)
 #define USER_EXIT_VECTORS (USER_STATE + 0x5000)
 #define USER_VECTOR_BYTES 0x4000
-#define USER_SIGNAL_STACK (USER_STATE + 0x9000)
-#define USER_SIGNAL_STACK_BYTES 0x17000
+// The stack of the way out: the frame for its IRET, and below it room for the frames of signals.
+#define USER_EXIT_STACK (USER_STATE + 0x9000)
+#define USER_EXIT_STACK_BYTES 0x9000
+#define USER_EXIT_FRAME (USER_EXIT_STACK + USER_EXIT_STACK_BYTES - 0x40)
+#define USER_SIGNAL_STACK (USER_STATE + 0x12000)
+#define USER_SIGNAL_STACK_BYTES 0xe000
+#define USER_SIGNAL_STACK_TOP (USER_SIGNAL_STACK + USER_SIGNAL_STACK_BYTES)
 
 // The requests with which a stub stops.
 #define USER_STOP_CALL 0x1000 // no system call of Linux's

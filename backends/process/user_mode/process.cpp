@@ -57,6 +57,7 @@ struct UserProcess {
     std::uint64_t stopped;   // the notification that waits for an answer
     bool has_lost_its_stack; // the signal stack, which the last signal has taken away
     bool arms_stack;         // it gets its signal stack back at the exit
+    bool needs_frames;       // of earlier signals, which the VMM has yet to read
 };
 UserProcess user_processes[most_hosts];
 UserProcess user_template;
@@ -139,6 +140,7 @@ void go_on(UserProcess& process, UserState& state, bool may_arm_stack) {
     for (;;) {
         process.arms_stack = process.has_lost_its_stack && may_arm_stack;
         state.arms_stack = process.arms_stack ? 1 : 0;
+        state.frames_are_read = process.needs_frames ? 0 : 1;
         if (answer(process.stopped, 0, 0)) {
             return;
         }
@@ -183,6 +185,7 @@ void must_be_done(const UserStopped& stopped) {
 void do_operations(UserProcess& process, UserState& state, std::span<const UserOperation> operations) {
     constexpr bool may_arm_stack = false; // it stops before the exit
     put_operations(state, operations, then_stop);
+    process.needs_frames = false;
     go_on(process, state, may_arm_stack);
     for (;;) {
         if (const std::optional<UserStopped> failed =
@@ -347,7 +350,8 @@ bool have_user_process(unsigned host) {
             made = {.identity = notification.process,
                     .stopped = notification.identity,
                     .has_lost_its_stack = user_template.has_lost_its_stack,
-                    .arms_stack = false};
+                    .arms_stack = false,
+                    .needs_frames = false};
             continue;
         }
         const UserStopped stopped = stopped_for(user_template, notification);
@@ -382,9 +386,10 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
     UserProcess& process = user_processes[host];
     UserState& state = user_state(host);
     put_operations(state, operations, then_go_on);
-    go_on(process, state, how.arms_stack);
+    process.needs_frames = how.needs_frames;
+    go_on(process, state, !how.needs_frames);
     if (const std::optional<UserStopped> failed =
-            watch_operations(process, state, operations, how.arms_stack)) {
+            watch_operations(process, state, operations, !how.needs_frames)) {
         return *failed;
     }
     bool is_called = false;

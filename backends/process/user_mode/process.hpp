@@ -62,7 +62,7 @@ void do_user_operations(unsigned host, std::span<const UserOperation> operations
 // event comes. The last call may fail; then the process stops with that failure.
 struct UserRun {
     bool events_may_wait;
-    bool arms_stack; // gives the signal stack back, if the last signal has taken it away
+    bool needs_frames; // it goes back to where it handles a signal. Else it gets its signal stack back.
 };
 UserStopped run_user_process(unsigned host, std::span<const UserOperation> operations, UserRun how);
 

@@ -52,10 +52,21 @@ user_stub:
 	movl $USER_STOP_BY_CALL, %edi
 	jmp user_stub_stop
 
-// RDI is the number of a signal, RSI and RDX point to its siginfo and frame.
+// RDI is the number of a signal, RSI and RDX point to its siginfo and frame. More signals may come before the
+// signal stack is armed again, and many may do so one behind the other: each as soon as the VMM has the one
+// before. Their frames would fill any stack. So the stub changes to the other stack when the VMM has read all
+// earlier frames. The frames that the VMM has yet to read stay as they are.
 	.globl user_stub_signal
 user_stub_signal:
-	save_segments
+	cmpb $0, USER_FRAMES_ARE_READ
+	je 2f
+	movb $0, USER_FRAMES_ARE_READ
+	movl $USER_EXIT_FRAME, %eax
+	cmpq %rax, %rsp
+	ja 1f				// it is on the signal stack, which is above
+	movl $USER_SIGNAL_STACK_TOP, %eax
+1:	movq %rax, %rsp
+2:	save_segments
 	movq %rdx, %r10
 	movq %rsi, %rdx
 	movl %edi, %esi
@@ -115,7 +126,7 @@ user_stub_announce:
 
 	.globl user_stub_operations_done
 user_stub_operations_done:
-5:	movq $USER_EXIT_STACK_TOP, %rsp
+5:	movq $USER_EXIT_FRAME, %rsp
 	pushq $2			// with NT set iretq would fault
 	popfq
 	cmpb $0, USER_ARMS_STACK
@@ -152,7 +163,6 @@ user_stub_operations_done:
 	movq USER_EXIT + 0x68, %r13
 	movq USER_EXIT + 0x70, %r14
 	movq USER_EXIT + 0x78, %r15
-	movq $USER_EXIT_FRAME, %rsp
 	iretq
 
 // The filter permits these: this stack for signals, and waking the VMM when the first process has its filter.

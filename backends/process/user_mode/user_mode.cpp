@@ -38,6 +38,10 @@ std::span<std::uint8_t> vectors_at(std::uint64_t offset) {
     return {user_part(current_number()) + calls_bytes + offset, vector_bytes};
 }
 
+UserExitFrame& exit_frame() {
+    return *reinterpret_cast<UserExitFrame*>(user_part(current_number()) + calls_bytes + exit_frame_offset);
+}
+
 // ---- exit to the program
 
 // Loads selectors that differ from those with which the program came.
@@ -55,11 +59,11 @@ void put_segments(UserState& state) {
 
 void put_registers(UserState& state) {
     std::ranges::copy(vcpu.registers.general, state.exit_general);
-    state.exit_frame = {.rip = address_executed(vcpu.registers.rip),
-                        .cs = vcpu.cs,
-                        .rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt,
-                        .rsp = vcpu.registers.general[rsp],
-                        .ss = vcpu.ss};
+    exit_frame() = {.rip = address_executed(vcpu.registers.rip),
+                    .cs = vcpu.cs,
+                    .rflags = (guest_flags() & ~std::uint64_t{flag_iopl}) | flag_interrupt,
+                    .rsp = vcpu.registers.general[rsp],
+                    .ss = vcpu.ss};
     put_segments(state);
     save_user_vectors(vectors_at(exit_vectors_offset));
 }
@@ -162,7 +166,8 @@ void refuse() {
     refuse_user_return();
 }
 
-// The program is entering the stub: it enters once more, as if nothing had happened.
+// The program is entering the stub: it enters once more, as if nothing had happened. The processor keeps the
+// vector registers with which the program left: it may not have them yet.
 void put_back(UserState& state, const UserSignal& signal) {
     const Frame& frame = signal.frame;
     std::uint64_t* const general = state.exit_general;
@@ -175,21 +180,21 @@ void put_back(UserState& state, const UserSignal& signal) {
     general[rsi] = frame.rsi;
     general[rdi] = frame.rdi;
     std::ranges::copy(frame.r8_to_r15, general + r8);
-    state.exit_frame = {.rip = frame.rip,
-                        .cs = selector_user_code,
-                        .rflags = (frame.rflags & (native_flags | native_user_flags)) | flag_reserved_one |
-                                  flag_interrupt,
-                        .rsp = frame.rsp,
-                        .ss = selector_user_data};
+    exit_frame() = {.rip = frame.rip,
+                    .cs = selector_user_code,
+                    .rflags = (frame.rflags & (native_flags | native_user_flags)) | flag_reserved_one |
+                              flag_interrupt,
+                    .rsp = frame.rsp,
+                    .ss = selector_user_data};
     state.exit_segments.fs_base = is_canonical(state.segments.fs_base) ? state.segments.fs_base : 0;
     state.exit_segments.gs_base = is_canonical(state.segments.gs_base) ? state.segments.gs_base : 0;
     state.loads_segments = 0;
-    load_user_vectors(signal.vectors);
-    save_user_vectors(vectors_at(exit_vectors_offset));
+    copy_user_vectors(signal.vectors, vectors_at(exit_vectors_offset));
 }
 
-bool is_on_signal_stack(std::uint64_t stack) {
-    return stack - USER_SIGNAL_STACK <= USER_SIGNAL_STACK_BYTES;
+// On either stack that the stub has there: the signal stack has an earlier signal's frame then.
+bool is_in_signal_handler(const Frame& frame) {
+    return frame.rsp - USER_EXIT_STACK <= USER_SIGNAL_STACK_TOP - USER_EXIT_STACK;
 }
 
 void take_call(const UserState& state) {
@@ -245,11 +250,11 @@ void run_user_mode() {
     UserState& state = user_state(current_number());
     put_registers(state);
     const bool events_may_wait = !vcpu.interrupt_flag || vcpu.events_held;
-    UserStopped stopped =
-        run(take_user_operations(current_number()), {.events_may_wait = events_may_wait, .arms_stack = true});
+    UserStopped stopped = run(take_user_operations(current_number()),
+                              {.events_may_wait = events_may_wait, .needs_frames = false});
     // A program that is still said to be entering after this many times lies.
     constexpr unsigned most_puts = 16;
-    bool arms_stack = true;
+    bool needs_frames = false;
     for (unsigned puts = 0; stopped.is(UserStop::by_signal); ++puts) {
         const std::optional<UserSignal> signal = read_signal(stopped);
         if (!signal) {
@@ -257,8 +262,11 @@ void run_user_mode() {
         }
         const bool is_event = stopped.arguments[1] == user_signal;
         const bool is_coming = is_event && where(signal->frame) == Where::coming;
-        // On the way to where the program was put back: the VMM has only older registers of it.
-        const bool goes_once_more = is_event && puts != 0 && where(signal->frame) == Where::going;
+        // On the way to where the program was put back: the VMM has only older registers of it. A process
+        // that was put back into its handling of a signal tells of that one, which may have come on the way
+        // out.
+        const bool goes_once_more =
+            is_event && puts != 0 && !needs_frames && where(signal->frame) == Where::going;
         if (!is_coming && !goes_once_more) {
             take_signal(state, stopped.arguments[1], *signal);
             return;
@@ -268,10 +276,11 @@ void run_user_mode() {
         }
         if (is_coming) {
             put_back(state, *signal);
-            arms_stack = !is_on_signal_stack(signal->frame.rsp); // which has an earlier signal's data
+            needs_frames = is_in_signal_handler(signal->frame);
         }
         // From there it stops at once.
-        stopped = run_user_process(current_number(), {}, {.events_may_wait = true, .arms_stack = arms_stack});
+        stopped =
+            run_user_process(current_number(), {}, {.events_may_wait = true, .needs_frames = needs_frames});
     }
     if (stopped.is(UserStop::by_call)) {
         take_call(state);

@@ -32,6 +32,22 @@ Value read_from(const std::uint8_t* place) {
     return value;
 }
 
+// XRSTOR faults at an unknown header or MXCSR. Gives the number of bytes that have something in them.
+std::size_t check(std::span<const std::uint8_t> area) {
+    const std::uint64_t present = read_from<std::uint64_t>(area.data() + header_place) & components;
+    const std::size_t bytes =
+        (present & ~common_components) == 0 ? std::min(common_bytes, area_bytes) : area_bytes;
+    if (bytes > area.size()) {
+        stop_guest("the vector registers of user mode have no room");
+    }
+    std::memcpy(checked, area.data(), bytes);
+    const std::uint32_t control = read_from<std::uint32_t>(checked + control_place) & control_mask;
+    std::memcpy(checked + control_place, &control, sizeof(control));
+    std::memset(checked + header_place, 0, header_bytes);
+    std::memcpy(checked + header_place, &present, sizeof(present));
+    return bytes;
+}
+
 void save(std::span<std::uint8_t> area) {
     asm volatile("xsaveopt64 (%0)" : : "r"(area.data()), "a"(-1), "d"(-1) : "memory");
 }
@@ -57,20 +73,14 @@ void start_user_vectors() {
     control_mask = given == 0 ? least_mask : given;
 }
 
-// XRSTOR faults at an unknown header or MXCSR.
 void load_user_vectors(std::span<const std::uint8_t> area) {
-    const std::uint64_t present = read_from<std::uint64_t>(area.data() + header_place) & components;
-    const std::size_t bytes =
-        (present & ~common_components) == 0 ? std::min(common_bytes, area_bytes) : area_bytes;
-    if (bytes > area.size()) {
-        stop_guest("the vector registers of user mode have no room");
-    }
-    std::memcpy(checked, area.data(), bytes);
-    const std::uint32_t control = read_from<std::uint32_t>(checked + control_place) & control_mask;
-    std::memcpy(checked + control_place, &control, sizeof(control));
-    std::memset(checked + header_place, 0, header_bytes);
-    std::memcpy(checked + header_place, &present, sizeof(present));
+    check(area);
     asm volatile("xrstor64 (%0)" : : "r"(checked), "a"(-1), "d"(-1) : "memory");
+}
+
+void copy_user_vectors(std::span<const std::uint8_t> area, std::span<std::uint8_t> to) {
+    const std::size_t bytes = check(area);
+    std::memcpy(to.data(), checked, bytes);
 }
 
 void save_user_vectors(std::span<std::uint8_t> area) {

@@ -76,7 +76,8 @@ public:
         if (armed_[stop.process()] != target()) {
             armed_[stop.process()] = target();
             TracedRun::set_breakpoints(stop.process(), {stub_.at("user_stub_operations_done"), target(),
-                                                        is_on_exit() ? end_of_call() : 0});
+                                                        is_on_exit() ? first_place() : 0,
+                                                        is_on_exit() ? stub_.at("user_stub_stopped") : 0});
         }
         return sent;
     }
@@ -95,17 +96,30 @@ private:
     static constexpr unsigned exits_for_all = 80;
     // The second event comes when the process is back from the first.
     static constexpr unsigned most_events = 2;
+    // More events behind one on the way out: each as soon as the VMM has the one before, so that the process
+    // never gets on. All their frames together would fill either stack. The VMM sends none to a process that
+    // it has put back.
+    static constexpr unsigned most_in_a_row = 32;
     // Of two events in one way in: at each call of a round.
     static constexpr unsigned most_pairs = 12;
 
     [[nodiscard]] std::uint64_t target() const { return has_finished() ? 0 : target_->first; }
 
-    // An event on the way in makes the process go out, to enter once more: another one may come then.
     [[nodiscard]] bool is_on_exit() const {
         return !has_finished() && target() >= stub_.at("user_stub_stopped");
     }
-    [[nodiscard]] std::uint64_t end_of_call() const {
-        return std::prev(stub_.instructions.find(stub_.at("user_stub_signal")))->first;
+    [[nodiscard]] bool is_in_handler() const {
+        return stub_.is_within(target(), "user_stub_signal", "user_stub_stop");
+    }
+
+    // One event can bring the process to the place of the next. An event on the way in by a call makes it go
+    // out, to enter once more. One on the way out makes it come in, without the signal stack.
+    [[nodiscard]] std::uint64_t first_place() const {
+        return is_on_exit() ? std::prev(stub_.instructions.find(stub_.at("user_stub_signal")))->first
+                            : stub_.at("user_stub_operations_done");
+    }
+    [[nodiscard]] std::string second_way() const {
+        return is_on_exit() ? "out to enter once more" : "in by a signal on the way out";
     }
 
     // The program makes each of its calls once in a round, so that all of them are rewritten in the same
@@ -119,25 +133,34 @@ private:
     }
 
     int signal_at(const TracedRun::Stop& stop) {
-        if (is_on_exit() && stop.address() == end_of_call()) {
-            // The process comes here again when it has been put back, and goes on.
+        if ((is_on_exit() || is_in_handler()) && stop.address() == first_place()) {
+            // The process comes here again behind that event, and goes on.
             is_put_back_ = !is_put_back_ && events_before_[target()] < most_pairs;
             is_second_due_ = is_put_back_;
             events_before_[target()] += is_put_back_ ? 1 : 0;
             return is_put_back_ ? user_signal : 0;
+        }
+        if (left_in_row_ != 0 && stop.address() == stub_.at("user_stub_stopped") && is_to_go_on(stop)) {
+            --left_in_row_;
+            ++all_in_rows_;
+            return user_signal;
         }
         if (stop.address() != target()) {
             return 0;
         }
         const bool is_second = is_second_due_;
         is_second_due_ = false;
-        unsigned& count = sent_[stop.address()][is_second ? "out to enter once more" : way_of(stub_, stop)];
+        unsigned& count = sent_[stop.address()][is_second ? second_way() : way_of(stub_, stop)];
         if (count == (is_second ? most_pairs : most_events)) {
             return 0;
         }
         ++count;
+        left_in_row_ = is_on_exit() && !is_put_back_ ? most_in_a_row : 0;
         return user_signal;
     }
+
+    // The VMM has answered its stop.
+    static bool is_to_go_on(const TracedRun::Stop& stop) { return stop.registers().rax == 0; }
 
     const StubImage& stub_;
     std::map<std::uint64_t, std::string>::const_iterator target_;
@@ -146,6 +169,8 @@ private:
     bool calls_come_here_ = false;
     bool is_put_back_ = false;
     bool is_second_due_ = false;
+    unsigned left_in_row_ = 0;
+    unsigned all_in_rows_ = 0;
     std::map<std::uint64_t, unsigned> events_before_;
     std::map<pid_t, std::uint64_t> armed_;
     std::map<std::uint64_t, std::map<std::string, unsigned>> sent_;
@@ -159,14 +184,15 @@ std::string Events::missed() const {
             ways.insert(way);
         }
     }
-    for (const char* way : {"in by a call", "in by a signal", "out to enter once more", "a stop by a call",
-                            "a stop by a signal", "a stop behind all operations",
-                            "a stop behind a failed operation, the signal stack is to be armed",
-                            "a stop behind a failed operation, the signal stack is armed",
-                            "out with operations, the signal stack is to be armed",
-                            "out with operations, the signal stack is armed",
-                            "out without operations, the signal stack is to be armed",
-                            "out without operations, the signal stack is armed"}) {
+    for (const char* way :
+         {"in by a call", "in by a signal", "in by a signal on the way out", "out to enter once more",
+          "a stop by a call", "a stop by a signal", "a stop behind all operations",
+          "a stop behind a failed operation, the signal stack is to be armed",
+          "a stop behind a failed operation, the signal stack is armed",
+          "out with operations, the signal stack is to be armed",
+          "out with operations, the signal stack is armed",
+          "out without operations, the signal stack is to be armed",
+          "out without operations, the signal stack is armed"}) {
         if (!ways.contains(way)) {
             missed += std::string("\n  on this way: ") + way;
         }
@@ -176,6 +202,9 @@ std::string Events::missed() const {
         if (sent_.contains(address) == is_left_out) {
             missed += "\n  at " + stub_.name(address) + (is_left_out ? ", which nothing should reach" : "");
         }
+    }
+    if (all_in_rows_ == 0) {
+        missed += "\n  behind another one";
     }
     return missed;
 }
@@ -194,8 +223,9 @@ void Events::print() const {
             all += count;
         }
     }
-    std::cout << "stub_events: " << all << " events at " << sent_.size() << " of "
-              << stub_.instructions.size() << " instructions, in " << all_exits_ << " exits to the program\n";
+    std::cout << "stub_events: " << all << " events, and " << all_in_rows_ << " behind them, at "
+              << sent_.size() << " of " << stub_.instructions.size() << " instructions, in " << all_exits_
+              << " exits to the program\n";
 }
 
 int report(const std::string& what) {
