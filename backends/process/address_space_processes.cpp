@@ -56,6 +56,7 @@ bool make_host(Host& host) {
             .identity = 0,
             .root = no_root,
             .user_root = no_root,
+            .spaces = 0,
             .is_outdated = true,
             .last_used = 0,
             .changes_seen = current->changes_seen,
@@ -127,6 +128,7 @@ void start_hosts() {
                 .identity = 0,
                 .root = no_root,
                 .user_root = no_root,
+                .spaces = 0,
                 .is_outdated = false,
                 .last_used = 0,
                 .changes_seen = 0,
@@ -162,6 +164,7 @@ void enter_host_of(backend::TableNumber root, backend::TableNumber user_root) {
                 outdate(host);
             }
             host.root = root;
+            ++host.spaces;
         }
         if (&host != current) {
             change_to(host);

@@ -13,6 +13,7 @@ struct Host {
     std::int32_t identity;     // 0: no process was ever made
     backend::TableNumber root; // the root of its address space, or none
     backend::TableNumber user_root; // with --isolate: user mode's view of it
+    std::uint64_t spaces;           // counts the address spaces that it has had
     bool is_outdated;               // the guest's part has to be emptied before the process is used again
     std::uint64_t last_used;
     std::uint64_t changes_seen;  // in the kernel's part: host_map.cpp

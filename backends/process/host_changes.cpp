@@ -68,6 +68,9 @@ void note(const Use& use, std::uint8_t sides, Change change) {
         kernel_changes[kernel_change_count++ % most_kernel_changes] = change;
         return;
     }
+    if (!use.is_of_present_space()) {
+        return;
+    }
     if ((sides & users_side) != 0) {
         note_user_protection(number_of(*use.host), change.address, change.bytes, change.protection);
     }

@@ -54,7 +54,8 @@ Region next_region(TableNumber root, std::uint64_t address) {
 // The current process may have mapped pages of it.
 bool is_used_here(const Region& region) {
     const Use& use = use_of(region.table);
-    return use.is_shared || (use.address == region.address && use.host == &current_host());
+    return use.is_shared ||
+           (use.address == region.address && use.host == &current_host() && use.is_of_present_space());
 }
 
 bool may_be_mapped(TableNumber table, unsigned index) {

@@ -20,11 +20,14 @@ inline backend::TableNumber table_below(std::uint64_t entry) {
 struct Use {
     std::uint64_t address = ~std::uint64_t{0}; // of its first entry; ~0: the table was never used
     Host* host = nullptr;
+    std::uint64_t space = 0;     // of those that the process has had
     bool is_shared = false;      // more than one address or process
     bool is_on_a_path = false;   // to a level-1 table
     std::uint32_t forbidden = 0; // protection that the entries above take away
 
     [[nodiscard]] bool is_known() const { return address != ~std::uint64_t{0}; }
+    // The process has had no other address space since: otherwise it has emptied the user's part, or will.
+    [[nodiscard]] bool is_of_present_space() const { return space == host->spaces; }
 };
 
 // The process that may map a page of the guest: its host process, or with --isolate the user process beside

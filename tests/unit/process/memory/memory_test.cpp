@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Random page tables of a guest in host processes, and a host that refuses, against the guest's own tables.
+#include "tests/unit/process/memory/own_process.hpp"
 #include "tests/unit/process/memory/process_guest.hpp"
 #include "tests/unit/vmm/random_run.hpp"
 
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace previrt {
 
@@ -34,25 +32,11 @@ void run_guest(std::uint32_t seed, std::uint64_t steps, const ProcessGuest::Opti
                 guest.most_ranges_seen());
 }
 
-// Each guest in a process of its own: the back-end starts once.
 void run(const ProcessGuest::Options& options) {
     const RandomRun how = random_run(seeds, usual_steps);
     for (std::uint32_t seed = how.first_seed; seed - how.first_seed < how.seeds; ++seed) {
-        std::fflush(nullptr);
-        const pid_t child = fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            try {
-                run_guest(seed, how.steps, options);
-            } catch (const std::exception& error) {
-                ADD_FAILURE() << error.what();
-            }
-            std::fflush(nullptr);
-            _exit(testing::Test::HasFailure() ? 1 : 0);
-        }
-        int status = -1;
-        ASSERT_EQ(waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0) << "again: PREVIRT_SEED=" << seed;
+        EXPECT_EQ(in_own_process([&] { run_guest(seed, how.steps, options); }), 0)
+            << "again: PREVIRT_SEED=" << seed;
     }
 }
 
