@@ -62,15 +62,22 @@ constexpr std::uint64_t no_site = 0;
 [[gnu::section(".bss.cache")]] Trampolines trampolines;
 [[gnu::section(".bss.cache")]] std::size_t trampolines_used;
 
-// Loads a register from abs32 with 4 or 8 bytes: the value that the instruction would have read. RAX..R15.
-bool emit_load(Emitter& emit, const void* from, unsigned destination, bool wide) {
+// Loads a register from abs32 with 2, 4 or 8 bytes: the value that the instruction would have read. RAX..R15.
+bool emit_load(Emitter& emit, const void* from, unsigned destination, unsigned width) {
+    const bool wide = width == 8;
+    const bool is_short = width == 2;
+    const bool needs_rex = wide || destination >= 8;
     // If there is room, a REX prefix without effect is better than a NOP behind, which would be a step of its
     // own.
-    const std::size_t length = wide || destination >= 8 || emit.left() >= 8 ? 8 : 7;
+    const bool has_rex = needs_rex || (!is_short && emit.left() >= 8);
+    const std::size_t length = 7U + (is_short ? 1U : 0U) + (has_rex ? 1U : 0U);
     if (emit.left() < length) {
         return false;
     }
-    if (length == 8) {
+    if (is_short) {
+        emit.byte(0x66);
+    }
+    if (has_rex) {
         emit.byte(0x40U | (wide ? 8U : 0U) | (destination >= 8 ? 4U : 0U));
     }
     emit.byte(0x8b);
@@ -146,8 +153,8 @@ bool emit_inline(Emitter& emit, const KnownSite& site, std::uint64_t target) {
         return true;
     }
     const void* const from = readable_register(record);
-    const bool is_plain = record.shape() == Shape::registers && record.width() >= 4;
-    return from != nullptr && is_plain && emit_load(emit, from, record.operand & 15U, record.width() == 8);
+    const bool is_plain = record.shape() == Shape::registers && record.width() >= 2;
+    return from != nullptr && is_plain && emit_load(emit, from, record.operand & 15U, record.width());
 }
 
 void emit_branch(Emitter& emit, unsigned opcode, std::uint64_t from, std::uint64_t to) {

@@ -11,6 +11,7 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/sites/quiet_sites.hpp"
 #include "frontends/x86/sites/table_sites.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
@@ -99,7 +100,15 @@ std::uint8_t table_site_entered() {
     return 1;
 }
 
-// An event came while the VMM executed such a site, with the guest's interrupts enabled.
+std::uint8_t quiet_site_entered() {
+    if (vcpu.cpl != 0 || vcpu.events_held || !execute_quiet_site(vcpu.registers.rip)) {
+        return 0;
+    }
+    quick_system_calls = system_calls_may_be_quick() && updates_are_flushed() ? 1 : 0;
+    return 1;
+}
+
+// An event came while the VMM executed one of these, with the guest's interrupts enabled.
 std::uint8_t event_found() {
     enter_with_mask(entry_mask != 0);
     event_taken();

@@ -51,12 +51,20 @@ general_site_call:
 	take_site_call
 	enter site_call_entered
 
-// By call, from a site that writes a page-table entry. It returns by itself if there is nothing else to do.
+// By call, from a site that mostly leaves nothing else to do: it then returns by itself.
+quiet_site_call:
+	take_site_call
+	pushq $quick_site_done // linked: a load of CR3 may end the alias
+	movq $quiet_site_entered, %rax
+	jmp *%rax
+
+// The same from a site that writes a page-table entry.
 	.globl page_table_call
 page_table_call:
 	take_site_call
 	movq $table_site_entered, %rax
 	call *%rax
+quick_site_done:
 	testb %al, %al
 	jz 3f
 	restore_but_rax_rcx_r11

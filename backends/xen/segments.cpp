@@ -4,6 +4,7 @@
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
+#include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -22,6 +23,19 @@ struct DescriptorPages {
 };
 DescriptorPages global_table;
 DescriptorPages local_table;
+
+// User mode's GS base as Xen keeps it while the kernel runs. Only user mode changes it, by wrgsbase.
+struct UserBase {
+    std::uint64_t value;
+    std::uint64_t returns; // to user mode until then
+    bool is_known;
+
+    [[nodiscard]] bool is_current() const { return is_known && returns == counters.user_returns; }
+    void note(std::uint64_t base) {
+        *this = {.value = base, .returns = counters.user_returns, .is_known = true};
+    }
+};
+UserBase user_base;
 
 DescriptorPages take_pages(unsigned count) {
     auto* const entries =
@@ -94,6 +108,7 @@ void load_segment(unsigned segment, std::uint16_t selector) {
 
 void load_user_gs(std::uint16_t selector) {
     set_base(SEGBASE_GS_USER_SEL, selector);
+    user_base.is_known = false;
 }
 
 std::uint64_t read_fs_base() {
@@ -113,8 +128,11 @@ void write_fs_base(std::uint64_t base) {
 
 std::uint64_t read_gs_base(bool user) {
     if (user) {
-        return processor::read_msr(
-            kernel_gs_base); // Xen emulates it: in a PV guest's kernel it is user mode's base
+        if (!user_base.is_current()) {
+            // Xen emulates it: in a PV guest's kernel it is user mode's base.
+            user_base.note(processor::read_msr(kernel_gs_base));
+        }
+        return user_base.value;
     }
     if (!has_base_instructions) {
         return processor::read_msr(gs_base);
@@ -123,7 +141,12 @@ std::uint64_t read_gs_base(bool user) {
 }
 
 void write_gs_base(bool user, std::uint64_t base) {
-    set_base(user ? SEGBASE_GS_USER : SEGBASE_GS_KERNEL, base);
+    if (!user) {
+        set_base(SEGBASE_GS_KERNEL, base);
+    } else if (!user_base.is_current() || user_base.value != base) {
+        set_base(SEGBASE_GS_USER, base);
+        user_base.note(base);
+    }
 }
 
 void set_task_switched(bool set) {

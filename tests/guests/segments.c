@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * checks: 73
+ * checks: 91
  *
  * Segment registers and what asks about descriptors. DS, ES, FS and GS take null with any RPL and present
  * data; SS takes null in 64-bit code of CPL 0 too. LAR, LSL, VERR and VERW set ZF where the selector may be
@@ -39,6 +39,57 @@ static void check_loads(void) {
     check_exception("mov ss: read-only", &exception, vector_protection, read_only_data, at_instruction);
     exception = exception_of("mov %[selector], %%gs", [selector] "r"(task_state) :);
     check_exception("mov gs: a TSS", &exception, vector_protection, task_state, at_instruction);
+}
+
+/* Of a register that held ones: 16 bits keep the upper ones, 32 and 64 bits clear them. No flag changes. */
+#define IS_READ(segment, part, whole, expected)                                                              \
+    ({                                                                                                       \
+        uint64_t read_;                                                                                      \
+        bool carry_;                                                                                         \
+        asm volatile("mov $-1, %%" whole "\n stc\n mov %%" segment ", %%" part "\n mov %%" whole ", %[read]" \
+                     : [read] "=m"(read_), "=@ccc"(carry_)                                                   \
+                     :                                                                                       \
+                     : whole);                                                                               \
+        (uint64_t)(carry_ && read_ == (expected));                                                           \
+    })
+#define ARE_SHORT_READ(segment, selector)                                                                    \
+    (IS_READ(segment, "ax", "rax", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "cx", "rcx", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "dx", "rdx", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "bx", "rbx", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "si", "rsi", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "di", "rdi", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "r8w", "r8", (selector) | upper_ones) +                                                \
+     IS_READ(segment, "r12w", "r12", (selector) | upper_ones) +                                              \
+     IS_READ(segment, "r15w", "r15", (selector) | upper_ones))
+#define ARE_LONG_READ(segment, selector)                                                                     \
+    (IS_READ(segment, "eax", "rax", selector) + IS_READ(segment, "ecx", "rcx", selector) +                   \
+     IS_READ(segment, "rdx", "rdx", selector) + IS_READ(segment, "ebx", "rbx", selector) +                   \
+     IS_READ(segment, "rsi", "rsi", selector) + IS_READ(segment, "edi", "rdi", selector) +                   \
+     IS_READ(segment, "r8d", "r8", selector) + IS_READ(segment, "rcx", "rcx", selector) +                    \
+     IS_READ(segment, "r15", "r15", selector))
+
+static void check_reads(void) {
+    static const uint16_t selectors[] = {kernel_data, user_data};
+    const uint64_t upper_ones = ~UINT64_C(0xffff);
+    const uint64_t all = 9;
+    for (unsigned i = 0; i < sizeof selectors / sizeof selectors[0]; ++i) {
+        const uint64_t selector = selectors[i];
+        write_ds(selectors[i]);
+        write_es(selectors[i]);
+        write_fs(selectors[i]);
+        write_gs(selectors[i]);
+        check_equal("ES in 16 bits", ARE_SHORT_READ("es", selector), all);
+        check_equal("DS in 16 bits", ARE_SHORT_READ("ds", selector), all);
+        check_equal("FS in 16 bits", ARE_SHORT_READ("fs", selector), all);
+        check_equal("GS in 16 bits", ARE_SHORT_READ("gs", selector), all);
+        check_equal("ES in more", ARE_LONG_READ("es", selector), all);
+        check_equal("DS in more", ARE_LONG_READ("ds", selector), all);
+        check_equal("FS in more", ARE_LONG_READ("fs", selector), all);
+        check_equal("GS in more", ARE_LONG_READ("gs", selector), all);
+    }
+    check_equal("CS in 16 bits", ARE_SHORT_READ("cs", (uint64_t)kernel_code), all);
+    check_equal("SS in 16 bits", ARE_SHORT_READ("ss", (uint64_t)kernel_data), all);
 }
 
 static void check_stack(void) {
@@ -177,6 +228,7 @@ static void check_user(void) {
 void guest(void) {
     load_descriptor_tables();
     check_loads();
+    check_reads();
     check_stack();
     check_far_pointers();
     check_questions();

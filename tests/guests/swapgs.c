@@ -106,6 +106,40 @@ static void check_optional(const char* what, bool good) {
     print("%s: %s\n", good ? "optional: ok" : "FAIL", what);
 }
 
+static uint64_t inactive_base(void) {
+    uint64_t base;
+    asm volatile("swapgs\n rdgsbase %[base]\n swapgs" : [base] "=r"(base) : : "memory");
+    return base;
+}
+
+static void set_inactive_base(uint64_t base) {
+    asm volatile("swapgs\n wrgsbase %[base]\n swapgs" : : [base] "r"(base) : "memory");
+}
+
+extern const char user_exchange[];
+asm(".pushsection .user, \"aw\"\n"
+    "user_exchange: plain rdgsbase %rax\n"
+    "	plain wrgsbase %rdi\n"
+    "	plain int $0x80\n"
+    ".popsection");
+
+/* User mode changes its base by itself. The kernel then gives it the base that it had before. */
+static void check_users_base(void) {
+    bool is_kept = true;
+    bool is_seen = true;
+    for (unsigned i = 0; i < 3; ++i) {
+        set_inactive_base((uintptr_t)second);
+        is_seen = is_seen && inactive_base() == (uintptr_t)second;
+        asm volatile("swapgs" : : : "memory");
+        const struct exception exception = run_user(user_exchange, 0x5000 + i);
+        asm volatile("swapgs" : : : "memory");
+        is_kept = is_kept && exception.frame.rax == (uintptr_t)second;
+        is_seen = is_seen && inactive_base() == 0x5000 + i;
+    }
+    check_optional("user mode has the base that the kernel gave it", is_kept);
+    check_optional("the kernel sees the base that user mode took", is_seen);
+}
+
 static void check_instructions(void) {
     enum { extended_features = 7, offers_fsgsbase = 1 };
     uint32_t eax = extended_features;
@@ -127,6 +161,7 @@ static void check_instructions(void) {
     check_optional("rdgsbase", value == (uintptr_t)second);
     asm volatile("wrgsbase %k[base]" : : [base] "r"(0x1234567800000010) : "memory");
     check_optional("wrgsbase of 32 bits", read_msr(msr_gs_base) == 0x10);
+    check_users_base();
 }
 
 void guest(void) {

@@ -63,3 +63,48 @@ popf_call:
 	popq %rax
 	popfq
 	ret
+
+// mov from ES, DS, FS or GS to a register, by segment and register: the real register, or else what the guest has
+// loaded into it for its kernel alone. No flag may change.
+#define SEGMENT_READ_BYTES 32
+#define SEGMENT_ES 0
+#define SEGMENT_DS 3
+#define SEGMENT_FS 4
+#define SEGMENT_GS 5
+
+	.macro read_segment segment, number, store:vararg
+	.balign SEGMENT_READ_BYTES
+	pushq %rcx
+	movl %\segment, %ecx
+	jrcxz 1f
+2:	\store
+	popq %rcx
+	ret
+1:	movzwl VCPU(KERNEL_SELECTORS) + 2 * \number, %ecx
+	jmp 2b
+	.endm
+
+	// RSP has an entry, which nothing calls.
+	.macro read_segment_to_all segment, number
+	.irp general, ax, cx, dx, bx, sp, bp, si, di, r8w, r9w, r10w, r11w, r12w, r13w, r14w, r15w
+	.ifc \general, cx
+	read_segment \segment, \number, movw %cx, (%rsp)
+	.else
+	read_segment \segment, \number, movw %cx, %\general
+	.endif
+	.endr
+	.irp general, rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+	.ifc \general, rcx
+	read_segment \segment, \number, movq %rcx, (%rsp)
+	.else
+	read_segment \segment, \number, movq %rcx, %\general
+	.endif
+	.endr
+	.endm
+
+	.balign SEGMENT_READ_BYTES
+segment_reads:
+	read_segment_to_all es, SEGMENT_ES
+	read_segment_to_all ds, SEGMENT_DS
+	read_segment_to_all fs, SEGMENT_FS
+	read_segment_to_all gs, SEGMENT_GS

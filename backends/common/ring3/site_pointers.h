@@ -7,11 +7,15 @@
 general_site_pointer: .quad general_site_call
 	.globl page_table_pointer
 page_table_pointer: .quad page_table_call
+	.globl quiet_site_pointer
+quiet_site_pointer: .quad quiet_site_call
 	.globl sti_pointer
 sti_pointer: .quad sti_call
 	.globl pushf_pointer
 pushf_pointer: .quad pushf_call
 	.globl popf_pointer
 popf_pointer: .quad popf_call
+	.globl segment_reads_pointer
+segment_reads_pointer: .quad segment_reads
 	.globl sti_region
 sti_region: .quad sti_enabled, sti_end

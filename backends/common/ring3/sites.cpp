@@ -3,6 +3,7 @@
 #include "inplace-vmm/backend/sites.hpp"
 #include "backends/common/ring3/layout_constants.hpp"
 #include "frontends/x86/processor/extended_state.hpp"
+#include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -11,6 +12,8 @@ namespace previrt {
 extern "C" {
 extern const std::uint64_t general_site_pointer;
 extern const std::uint64_t page_table_pointer;
+extern const std::uint64_t quiet_site_pointer;
+extern const std::uint64_t segment_reads_pointer;
 extern const std::uint64_t sti_pointer;
 extern const std::uint64_t pushf_pointer;
 extern const std::uint64_t popf_pointer;
@@ -18,14 +21,58 @@ void site_jump();
 void system_return_jump();
 }
 
+namespace {
+
+// site_calls.h has an entry for each register to which ES, DS, FS or GS is read.
+Treatment treat_segment_read(const KnownSite& site) {
+    constexpr std::uint64_t entry_bytes = 32;
+    constexpr unsigned general_registers = 16;
+    const unsigned general = site.record.operand & (general_registers - 1);
+    if (site.record.shape() != Shape::registers || general == rsp) {
+        return {.way = Way::call, .target = general_site_pointer};
+    }
+    unsigned segment = 0;
+    switch (site.record.operand / general_registers) {
+    case segment_es:
+        break;
+    case segment_ds:
+        segment = 1;
+        break;
+    case segment_fs:
+        segment = 2;
+        break;
+    case segment_gs:
+        segment = 3;
+        break;
+    default:
+        return {.way = Way::in_line};
+    }
+    const unsigned width = site.record.width() == 2 ? 0 : 1; // the wider ones clear the upper bits alike
+    const unsigned entry = (((segment * 2) + width) * general_registers) + general;
+    return {.way = Way::call, .target = segment_reads_pointer + (entry_bytes * entry)};
+}
+
+bool is_move_to_cr3(const KnownSite& site) {
+    constexpr unsigned general_registers = 16;
+    return site.record.shape() == Shape::registers && site.record.operand / general_registers == 3;
+}
+
+} // namespace
+
 Treatment backend::treat_site(const KnownSite& site) {
     const Treatment call{.way = Way::call, .target = general_site_pointer};
     const Treatment jump{.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&site_jump)};
     switch (site.kind()) {
     case SiteKind::cli:
     case SiteKind::mov_from_control:
-    case SiteKind::mov_from_segment:
         return {.way = Way::in_line};
+    case SiteKind::mov_from_segment:
+        return treat_segment_read(site);
+    case SiteKind::rdgsbase:
+    case SiteKind::wrgsbase:
+        return {.way = Way::call, .target = quiet_site_pointer};
+    case SiteKind::mov_to_control:
+        return is_move_to_cr3(site) ? Treatment{.way = Way::call, .target = quiet_site_pointer} : call;
     // Each raises #GP with an error code of its own. A return to behind the site must find the next
     // instruction.
     case SiteKind::int_n:
@@ -107,7 +154,8 @@ std::uint64_t general_site_entry() {
 
 std::uint64_t entry_pointer(std::uint64_t entry) {
     for (const std::uint64_t* const pointer :
-         {&general_site_pointer, &page_table_pointer, &sti_pointer, &pushf_pointer, &popf_pointer}) {
+         {&general_site_pointer, &page_table_pointer, &quiet_site_pointer, &sti_pointer, &pushf_pointer,
+          &popf_pointer}) {
         if (*pointer == entry) {
             return reinterpret_cast<std::uint64_t>(pointer);
         }

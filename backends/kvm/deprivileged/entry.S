@@ -30,6 +30,7 @@
 // By call: the return address identifies the site. A site whose RSP may be no stack does not come here.
 	.globl general_site_call, page_table_call
 page_table_call:
+quiet_site_call:
 general_site_call:
 	jmp *general_site
 

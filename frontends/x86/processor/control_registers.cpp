@@ -40,14 +40,11 @@ void write_cr0(std::uint64_t value) {
 }
 
 void write_cr3(std::uint64_t value) {
-    constexpr std::uint64_t write_through_and_disable = 0x18;
-    if ((value & ~(frame_mask | write_through_and_disable)) >> 12U != 0) {
+    if (may_load_root(value)) {
+        load_root_register(value);
+    } else {
         raise_exception(general_protection, 0);
-        return;
     }
-    vcpu.cr3 = value;
-    vcpu.descriptors_may_differ = true; // it is most likely another task's
-    load_shadow_root();
 }
 
 void write_cr4(std::uint64_t value) {
@@ -72,6 +69,17 @@ void write_cr4(std::uint64_t value) {
 }
 
 } // namespace
+
+bool may_load_root(std::uint64_t value) {
+    constexpr std::uint64_t write_through_and_disable = 0x18;
+    return (value & ~(frame_mask | write_through_and_disable)) >> 12U == 0;
+}
+
+void load_root_register(std::uint64_t value) {
+    vcpu.cr3 = value;
+    vcpu.descriptors_may_differ = true; // it is most likely another task's
+    load_shadow_root();
+}
 
 void write_control_register(unsigned number, std::uint64_t value) {
     switch (number) {
