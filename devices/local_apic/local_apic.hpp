@@ -5,6 +5,7 @@
 #include "devices/local_apic/apic_timer.hpp"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -55,6 +56,10 @@ struct LocalApic {
     // The time of its next interrupt.
     [[nodiscard]] std::optional<std::uint64_t> next_event() const;
 
+    [[nodiscard]] bool has_request() const { // of whatever priority
+        const auto words = std::bit_cast<std::array<std::uint64_t, 4>>(requests);
+        return (words[0] | words[1] | words[2] | words[3]) != 0;
+    }
     [[nodiscard]] std::optional<std::uint8_t> highest_request() const; // above the processor's priority
     std::uint8_t acknowledge();                                        // the vector is in service
 

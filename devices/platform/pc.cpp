@@ -229,7 +229,7 @@ bool Pc::is_local_apic(std::uint64_t address, unsigned width) const {
     return local_apic.is_enabled() && address - LocalApic::place < LocalApic::place_bytes && width == 4;
 }
 
-bool Pc::interrupt_requested() const {
+bool Pc::request_passes() const {
     return local_apic.highest_request().has_value() ||
            (pic.interrupt_requested() && local_apic.passes_external());
 }

@@ -87,8 +87,12 @@ struct Pc {
     [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const;
 
     // An interrupt for the processor: from its local APIC, or from the 8259s if the APIC passes them.
-    [[nodiscard]] bool interrupt_requested() const;
-    std::uint8_t acknowledge(); // the vector
+    [[nodiscard]] bool interrupt_requested() const {
+        // The frequent case first: there is no request.
+        return (local_apic.has_request() || pic.interrupt_requested()) && request_passes();
+    }
+    [[nodiscard]] bool request_passes() const; // to the processor
+    std::uint8_t acknowledge();                // the vector
 
     // Brings the interrupt lines up to `now`.
     void advance(std::uint64_t now);

@@ -187,6 +187,11 @@ KnownTableEntry known_table_entry(std::uint64_t address) {
             .entry = reinterpret_cast<std::uint64_t*>(known.memory + offset_of(address))};
 }
 
+const std::uint8_t* known_memory(std::uint64_t address, std::size_t bytes) {
+    const Translation& known = translation_of(translations, address);
+    return is_cached(known, address, bytes, false) ? known.memory + offset_of(address) : nullptr;
+}
+
 std::optional<std::uint64_t> find_table_entry(std::uint64_t address) {
     if (const KnownTableEntry known = known_table_entry(address); known.entry != nullptr) {
         return known.physical;

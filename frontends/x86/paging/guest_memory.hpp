@@ -28,6 +28,10 @@ struct KnownTableEntry {
 };
 [[nodiscard]] KnownTableEntry known_table_entry(std::uint64_t address);
 
+// Memory that a supervisor may read, without a walk. nullptr: it is not in the cache, or not in one page of
+// RAM.
+[[nodiscard]] const std::uint8_t* known_memory(std::uint64_t address, std::size_t bytes);
+
 // Supervisor translations are cached, as in a TLB. A flush of all calls the first, a load of CR3 the second,
 // which leaves global pages, and invlpg the third.
 void forget_translations();
@@ -42,6 +46,10 @@ void forget_translations_through(std::uint64_t table);
 
 template <typename Value>
 [[nodiscard]] bool read_guest(std::uint64_t address, Value& value) {
+    if (const std::uint8_t* const memory = known_memory(address, sizeof(value))) {
+        __builtin_memcpy(&value, memory, sizeof(value));
+        return true;
+    }
     return read_guest(address, &value, sizeof(value));
 }
 template <typename Value>

@@ -69,6 +69,16 @@ bool set_accessed(std::uint16_t selector, const Descriptor& descriptor) {
 
 } // namespace
 
+std::span<const std::uint64_t> known_global_table() {
+    const std::uint64_t bytes = std::uint64_t{vcpu.gdt.limit} + 1;
+    if ((bytes | vcpu.gdt.base) % sizeof(std::uint64_t) != 0) {
+        return {};
+    }
+    const auto* const table = reinterpret_cast<const std::uint64_t*>(known_memory(vcpu.gdt.base, bytes));
+    return table == nullptr ? std::span<const std::uint64_t>{}
+                            : std::span(table, bytes / sizeof(std::uint64_t));
+}
+
 Lookup read_descriptor(std::uint16_t selector, Descriptor& descriptor) {
     const std::optional<Place> place = place_of(selector);
     if (!place) {
@@ -272,8 +282,42 @@ bool follow_table(std::uint64_t base, std::uint64_t bytes, bool local) {
 
 } // namespace
 
+namespace {
+
+// The global table as it was followed last: each return to another process asks whether it has changed.
+struct FollowedTable {
+    static constexpr std::size_t most = 16;
+    std::uint64_t descriptors[most];
+    std::uint64_t base;
+    std::uint64_t bytes; // 0: it is longer than that, or was not in memory
+
+    [[nodiscard]] bool is_current(const std::uint64_t* now) const {
+        std::uint64_t changed = 0;
+        for (std::size_t i = 0; i < bytes / sizeof(std::uint64_t); ++i) {
+            changed |= descriptors[i] ^ now[i];
+        }
+        return changed == 0;
+    }
+};
+[[gnu::section(".bss.cache")]] FollowedTable followed;
+
+} // namespace
+
 bool follow_global_table() {
-    return follow_table(vcpu.gdt.base, std::uint64_t{vcpu.gdt.limit} + 1, false);
+    const std::uint64_t bytes = std::uint64_t{vcpu.gdt.limit} + 1;
+    const std::span<const std::uint64_t> now = known_global_table();
+    const bool is_short = !now.empty() && now.size() <= FollowedTable::most;
+    if (is_short && followed.base == vcpu.gdt.base && followed.bytes == bytes &&
+        followed.is_current(now.data())) {
+        return false;
+    }
+    const bool changed = follow_table(vcpu.gdt.base, bytes, false);
+    followed.base = vcpu.gdt.base;
+    followed.bytes = is_short ? bytes : 0;
+    if (is_short) {
+        std::ranges::copy(now, followed.descriptors);
+    }
+    return changed;
 }
 
 bool follow_local_table() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace previrt {
 
@@ -38,6 +39,9 @@ enum class Lookup : std::uint8_t {
     outside, // beyond the table's limit
     faulted, // reading it raised an exception
 };
+
+// The guest's GDT, without a walk of page tables. Empty: its memory is not known, or not whole and aligned.
+std::span<const std::uint64_t> known_global_table();
 
 Lookup read_descriptor(std::uint16_t selector, Descriptor& descriptor);
 

@@ -66,6 +66,64 @@ bool read_values(std::uint64_t stack, unsigned width, std::uint64_t* values, uns
     return true;
 }
 
+enum : std::uint8_t { frame_rip, frame_cs, frame_flags, frame_rsp, frame_ss, frame_values };
+
+void take_frame(const std::uint64_t* frame, std::uint64_t flags) {
+    load_flags(frame[frame_flags], flags);
+    vcpu.registers.rip = frame[frame_rip];
+    vcpu.registers.general[rsp] = frame[frame_rsp];
+    set_privilege(frame[frame_cs] & 3U);
+    vcpu.cs = static_cast<std::uint16_t>(frame[frame_cs]);
+    vcpu.ss = static_cast<std::uint16_t>(frame[frame_ss]);
+}
+
+// The segments of the last return to 64-bit user mode, and their descriptors, which allowed it.
+struct UserSegments {
+    std::uint64_t code; // the selector; 0: there was none
+    std::uint64_t stack;
+    std::uint64_t code_descriptor;
+    std::uint64_t stack_descriptor;
+};
+[[gnu::section(".bss.cache")]] UserSegments usual;
+
+constexpr unsigned selector_bits = 3; // below the index
+
+bool is_of_global_table(std::uint64_t selector, std::span<const std::uint64_t> table) {
+    constexpr std::uint64_t table_indicator = 4;
+    return (selector & table_indicator) == 0 && selector >> selector_bits < table.size();
+}
+
+void note_user_segments(const std::uint64_t* frame) {
+    const std::span<const std::uint64_t> table = known_global_table();
+    const std::uint64_t code = frame[frame_cs];
+    const std::uint64_t stack = frame[frame_ss];
+    if (is_of_global_table(code, table) && is_of_global_table(stack, table)) {
+        usual = {.code = code,
+                 .stack = stack,
+                 .code_descriptor = table[code >> selector_bits],
+                 .stack_descriptor = table[stack >> selector_bits]};
+    }
+}
+
+// False: the return needs all checks, and nothing was done.
+bool return_to_usual_segments() {
+    const std::uint64_t stack = vcpu.registers.general[rsp];
+    const auto* const frame =
+        reinterpret_cast<const std::uint64_t*>(known_memory(stack, frame_values * sizeof(std::uint64_t)));
+    if (frame == nullptr || stack % sizeof(std::uint64_t) != 0 || usual.code == 0 ||
+        frame[frame_cs] != usual.code || frame[frame_ss] != usual.stack || !is_canonical(frame[frame_rip])) {
+        return false;
+    }
+    const std::span<const std::uint64_t> table = known_global_table();
+    if (!is_of_global_table(usual.code, table) || !is_of_global_table(usual.stack, table) ||
+        table[usual.code >> selector_bits] != usual.code_descriptor ||
+        table[usual.stack >> selector_bits] != usual.stack_descriptor) {
+        return false;
+    }
+    take_frame(frame, all_flags);
+    return true;
+}
+
 } // namespace
 
 void return_from_interrupt(unsigned width) {
@@ -73,7 +131,9 @@ void return_from_interrupt(unsigned width) {
         raise_exception(general_protection, 0);
         return;
     }
-    enum : std::uint8_t { frame_rip, frame_cs, frame_flags, frame_rsp, frame_ss, frame_values };
+    if (width == sizeof(std::uint64_t) && vcpu.cpl == 0 && return_to_usual_segments()) {
+        return;
+    }
     std::uint64_t frame[frame_values];
     if (!read_values(vcpu.registers.general[rsp], width, frame, frame_values)) {
         return;
@@ -96,12 +156,10 @@ void return_from_interrupt(unsigned width) {
     if (privilege == 0 ? !code->is_long_code() : privilege != 3) {
         stop_guest("iret to a level or a mode that is not modelled: CS", code_selector);
     }
-    load_flags(frame[frame_flags], width == 2 ? all_flags & 0xffffU : all_flags);
-    vcpu.registers.rip = frame[frame_rip];
-    vcpu.registers.general[rsp] = frame[frame_rsp];
-    set_privilege(privilege);
-    vcpu.cs = code_selector;
-    vcpu.ss = stack_selector;
+    if (privilege == 3 && code->is_long_code()) {
+        note_user_segments(frame);
+    }
+    take_frame(frame, width == 2 ? all_flags & 0xffffU : all_flags);
 }
 
 void return_from_system_call(unsigned width) {

@@ -32,7 +32,7 @@ bool is_of_tables(SiteKind kind) {
            kind == SiteKind::page_table_test_and_clear_bit;
 }
 
-bool learn(TableSite& place, std::uint64_t return_address) {
+[[gnu::noinline]] bool learn(TableSite& place, std::uint64_t return_address) {
     const std::uint64_t address = return_address - call_bytes;
     const KnownSite* const site = find_site(guest_link_address(address));
     if (site == nullptr || !is_of_tables(site->kind())) {
@@ -58,7 +58,7 @@ bool learn(TableSite& place, std::uint64_t return_address) {
 
 } // namespace
 
-bool execute_table_site(std::uint64_t return_address) {
+[[gnu::flatten]] bool execute_table_site(std::uint64_t return_address) {
     TableSite& site = kept[(return_address ^ (return_address >> 6U)) % kept_count];
     const bool is_known = site.return_address == return_address && site.list == site_list_version();
     if (!is_known && !learn(site, return_address)) {
