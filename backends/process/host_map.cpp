@@ -76,9 +76,13 @@ Run find_run(const Leaf& leaf, std::uint64_t address, Side side) {
                                (is_shared || isolates() ? 0 : std::uint64_t{page_accessed});
     const std::uint64_t entry = *leaf.place;
     const unsigned index = table_index(address, 1);
+    // If this page was mapped, and faults, the process has lost its mapping, and those of the neighbours too.
+    // A page that is executed also faults because it is mapped for reading only.
+    const bool was_mapped =
+        isolates() && (entry & page_no_execute) != 0 && is_mapped_by(side, leaf.table, index);
     const auto continues = [&](int distance) {
         const std::uint64_t next = leaf.place[distance];
-        if (isolates() && !is_shared &&
+        if (isolates() && !is_shared && !was_mapped &&
             is_mapped_by(side, leaf.table, static_cast<unsigned>(static_cast<int>(index) + distance))) {
             return false;
         }
