@@ -3,9 +3,7 @@
 # Memory that a guest's programs free returns to this machine, and nothing of what they still use is lost.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
-# Linux 6.12 else keeps up to an eighth of all memory in a list of the processor's own, which it does not report.
-make_program_initrd "$build" give_back "echo 100 >/proc/sys/vm/percpu_pagelist_high_fraction
-give_back 256 32"
+make_program_initrd "$build" give_back "give_back 256 32"
 isolate=
 [[ $on != *-isolate ]] || isolate=--isolate
 # shellcheck disable=SC2086 # --isolate, or nothing
