@@ -384,8 +384,16 @@ TEST_F(Rewriter, CodeAndStackSegmentAreLoadedFromTheVcpu) {
         EXPECT_EQ(stack->name, "MOV64rm");
         EXPECT_EQ(stack->memory, sign_extended(&vcpu.ss));
     }
-    // 16 bits keep the upper part of the register; memory is written; the real DS is not in the Vcpu.
-    EXPECT_EQ(load(1, 0, Shape::registers, 2)->name, "CALL64pcrel32");
+    // 16 bits keep the upper part of the register. With both prefixes the load is longer than the site.
+    for (unsigned general = 0; general < 8; ++general) {
+        const auto code = load(1, general, Shape::registers, 2);
+        ASSERT_TRUE(code);
+        EXPECT_EQ(code->name, "MOV16rm");
+        EXPECT_EQ(code->memory, sign_extended(&vcpu.cs));
+        EXPECT_EQ(code->first_register, general);
+        EXPECT_EQ(load(1, general + 8, Shape::registers, 2)->name, "CALL64pcrel32");
+    }
+    // Memory is written; the real DS is not in the Vcpu.
     EXPECT_EQ(load(1, 0, Shape::memory, 2)->name, "CALL64pcrel32");
     EXPECT_EQ(load(3, 0, Shape::registers, 4)->name, "CALL64pcrel32");
 }
