@@ -73,7 +73,6 @@ static_assert(offsetof(UserState, operation_count) == USER_OPERATION_COUNT - USE
 static_assert(offsetof(UserState, operations) == USER_OPERATIONS - USER_STATE);
 static_assert(sizeof(UserOperation) == 64);
 static_assert(sizeof(UserState) + sizeof(std::uint64_t) <= USER_ENTRY_STACK_TOP - USER_STATE);
-static_assert(USER_ENTRY_STACK_TOP <= USER_ENTRY_VECTORS);
 static_assert(USER_EXIT_VECTORS + USER_VECTOR_BYTES <= USER_EXIT_STACK);
 static_assert(USER_EXIT_FRAME + sizeof(UserExitFrame) <= USER_EXIT_STACK + USER_EXIT_STACK_BYTES);
 static_assert(USER_EXIT_STACK + USER_EXIT_STACK_BYTES == USER_SIGNAL_STACK); // the stub compares them
