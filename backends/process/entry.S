@@ -73,7 +73,7 @@ signal_entry:
 // The host starts a handler with cleared vector registers; the guest's are in the frame.
 keep_vector_registers:
 	movq FRAME_VECTOR_REGISTERS(%rbx), %rcx
-	movl $-1, %eax
+	movl $SAVED_COMPONENTS, %eax
 	movl $-1, %edx
 	xrstor64 (%rcx)
 	ret
@@ -183,7 +183,7 @@ change_host:
 	pushq %r14
 	pushq %r15
 	movq %rdi, %rbx
-	movl $-1, %eax
+	movl $SAVED_COMPONENTS, %eax
 	movl $-1, %edx
 	xsave64 vector_registers
 	movq %rsp, host_stack
@@ -205,7 +205,7 @@ wait_for_turn: // RBX is the current process. No stack: the other process uses i
 	jmp wait_for_turn
 1:	movl $0, (%rbx)
 	movq host_stack, %rsp
-	movl $-1, %eax
+	movl $SAVED_COMPONENTS, %eax
 	movl $-1, %edx
 	xrstor64 vector_registers
 	popq %r15

@@ -4,6 +4,11 @@
 #define FRAME_RIP 168
 #define FRAME_VECTOR_REGISTERS 224
 
+// EAX of XSAVE and XRSTOR: all components but AMX's tile data (18). A host process has none unless it asked
+// Linux for it, and Linux's signal frames then have no room for it; yet XRSTOR touches the last byte of each
+// component that the mask names, also of one that the area does not have.
+#define SAVED_COMPONENTS 0xfffbffff
+
 #define CALL_CLOSE 3
 #define CALL_MMAP 9
 #define CALL_IOCTL 16

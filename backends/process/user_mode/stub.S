@@ -46,7 +46,7 @@ user_stub:
 	movq %r14, USER_R14
 	movq %r15, USER_R15
 	save_segments
-	movl $-1, %eax
+	movl $SAVED_COMPONENTS, %eax
 	movl $-1, %edx
 	xsaveopt64 USER_ENTRY_VECTORS
 	movl $USER_STOP_BY_CALL, %edi
@@ -145,7 +145,7 @@ user_stub_operations_done:
 	wrfsbase %rax
 	movq USER_EXIT_GS_BASE, %rax
 	wrgsbase %rax
-	movl $-1, %eax
+	movl $SAVED_COMPONENTS, %eax
 	movl $-1, %edx
 	xrstor64 USER_EXIT_VECTORS
 	movq USER_EXIT, %rax

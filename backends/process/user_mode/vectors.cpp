@@ -2,6 +2,7 @@
 #include "backends/process/user_mode/vectors.hpp"
 
 #include "backends/process/contract/user_state.hpp"
+#include "backends/process/frame_offsets.h"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -19,6 +20,7 @@ constexpr std::size_t header_bytes = 64;
 constexpr std::size_t extended_place = header_place + header_bytes;
 constexpr std::size_t common_bytes = extended_place + 256; // with the upper halves of AVX
 constexpr std::uint64_t common_components = 7;
+constexpr std::uint32_t extended_state_leaf = 0xd;
 
 alignas(64) std::uint8_t checked[vector_bytes];
 std::uint64_t components; // the enabled ones
@@ -30,6 +32,17 @@ Value read_from(const std::uint8_t* place) {
     Value value{};
     std::memcpy(&value, place, sizeof(value));
     return value;
+}
+
+std::size_t end_of_components() {
+    std::size_t end = extended_place;
+    for (std::uint32_t component = 2; component < 63; ++component) {
+        if (((components >> component) & 1U) != 0) {
+            const backend::CpuidLeaf place = backend::host_cpuid(extended_state_leaf, component);
+            end = std::max(end, std::size_t{place.eax} + place.ebx);
+        }
+    }
+    return end;
 }
 
 // XRSTOR faults at an unknown header or MXCSR. Gives the number of bytes that have something in them.
@@ -49,24 +62,22 @@ std::size_t check(std::span<const std::uint8_t> area) {
 }
 
 void save(std::span<std::uint8_t> area) {
-    asm volatile("xsaveopt64 (%0)" : : "r"(area.data()), "a"(-1), "d"(-1) : "memory");
+    asm volatile("xsaveopt64 (%0)" : : "r"(area.data()), "a"(SAVED_COMPONENTS), "d"(-1) : "memory");
 }
 
 } // namespace
 
 void start_user_vectors() {
-    constexpr std::uint32_t extended_state_leaf = 0xd;
-    const backend::CpuidLeaf sizes = backend::host_cpuid(extended_state_leaf, 0);
     const bool has_optimized_save = (backend::host_cpuid(extended_state_leaf, 1).eax & 1U) != 0;
-    area_bytes = sizes.ebx;
+    std::uint32_t low = 0;  // NOLINT(misc-const-correctness): asm writes
+    std::uint32_t high = 0; // NOLINT(misc-const-correctness)
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    components = (std::uint64_t{high} << 32U) | (low & SAVED_COMPONENTS);
+    area_bytes = end_of_components();
     if (!has_optimized_save || area_bytes > vector_bytes) {
         stop_guest("--isolate does not know how to save this processor's vector registers; their bytes:",
                    area_bytes);
     }
-    std::uint32_t low = 0;  // NOLINT(misc-const-correctness): asm writes
-    std::uint32_t high = 0; // NOLINT(misc-const-correctness)
-    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    components = (std::uint64_t{high} << 32U) | low;
     save(checked);
     constexpr std::uint32_t least_mask = 0xffbf; // if the processor gives none
     const auto given = read_from<std::uint32_t>(checked + control_mask_place);
@@ -75,7 +86,7 @@ void start_user_vectors() {
 
 void load_user_vectors(std::span<const std::uint8_t> area) {
     check(area);
-    asm volatile("xrstor64 (%0)" : : "r"(checked), "a"(-1), "d"(-1) : "memory");
+    asm volatile("xrstor64 (%0)" : : "r"(checked), "a"(SAVED_COMPONENTS), "d"(-1) : "memory");
 }
 
 void copy_user_vectors(std::span<const std::uint8_t> area, std::span<std::uint8_t> to) {
