@@ -23,10 +23,11 @@ void system_return_jump();
 
 namespace {
 
+constexpr unsigned general_registers = 16;
+
 // site_calls.h has an entry for each register to which ES, DS, FS or GS is read.
 Treatment treat_segment_read(const KnownSite& site) {
     constexpr std::uint64_t entry_bytes = 32;
-    constexpr unsigned general_registers = 16;
     const unsigned general = site.record.operand & (general_registers - 1);
     if (site.record.shape() != Shape::registers || general == rsp) {
         return {.way = Way::call, .target = general_site_pointer};
@@ -53,8 +54,11 @@ Treatment treat_segment_read(const KnownSite& site) {
 }
 
 bool is_move_to_cr3(const KnownSite& site) {
-    constexpr unsigned general_registers = 16;
     return site.record.shape() == Shape::registers && site.record.operand / general_registers == 3;
+}
+
+bool is_move_from_stack_pointer(const KnownSite& site) {
+    return site.record.shape() == Shape::registers && site.record.operand % general_registers == rsp;
 }
 
 } // namespace
@@ -72,6 +76,9 @@ Treatment backend::treat_site(const KnownSite& site) {
     case SiteKind::wrgsbase:
         return {.way = Way::call, .target = quiet_site_pointer};
     case SiteKind::mov_to_control:
+        if (is_move_from_stack_pointer(site)) {
+            return jump;
+        }
         return is_move_to_cr3(site) ? Treatment{.way = Way::call, .target = quiet_site_pointer} : call;
     // Each raises #GP with an error code of its own. A return to behind the site must find the next
     // instruction.
@@ -97,9 +104,11 @@ Treatment backend::treat_site(const KnownSite& site) {
             return call;
         }
         return {.way = Way::call, .target = site.kind() == SiteKind::pushf ? pushf_pointer : popf_pointer};
-    // RSP may be no stack that can be pushed to.
+    // RSP may be no stack that can be pushed to. Linux clears the processor's buffers by VERW when the
+    // program's RSP is loaded already.
     case SiteKind::iret:
     case SiteKind::swapgs:
+    case SiteKind::verw:
         return jump;
     case SiteKind::sysret:
         if (site.record.width() != 8) {
