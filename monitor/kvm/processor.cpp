@@ -30,8 +30,9 @@ using namespace kvm;
 
 constexpr std::uint64_t cr0 = 0x80050033; // PG, AM, WP, NE, ET, MP, PE
 constexpr std::uint64_t cr4 = 0x102a0;    // FSGSBASE, OSFXSR, PGE, PAE
-constexpr std::uint64_t efer = 0xd01;     // NXE, LMA, LME, SCE
-constexpr std::uint64_t rflags = 0x202;   // IF
+constexpr std::uint64_t cr4_osxsave = 0x40000;
+constexpr std::uint64_t efer = 0xd01;   // NXE, LMA, LME, SCE
+constexpr std::uint64_t rflags = 0x202; // IF
 constexpr std::uint16_t user_code = 0x33;
 constexpr std::uint16_t user_data = 0x2b;
 
@@ -46,6 +47,7 @@ struct Name {
     std::uint32_t ecx;
     std::uint32_t edx;
 };
+constexpr std::uint32_t extended_state_leaf = 0xd;
 constexpr Name intel{.ebx = 0x756e6547, .ecx = 0x6c65746e, .edx = 0x49656e69}; // GenuineIntel
 
 kvm_segment system_segment(std::uint16_t selector, std::uint8_t type, std::uint64_t base,
@@ -80,7 +82,7 @@ KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
 // All features that KVM has, and the vendor name of a processor on which `syscall` of 32-bit code is an
 // invalid opcode. With another name this KVM would enter level 0 at an address cut to 32 bits, where a
 // program may have code. (CSTAR, which is 0, would make it a page that no program may have.) CPUID at level 3
-// is the processor's own in any case.
+// is the processor's own on most hosts, and this one where the host's processor faults it.
 void KvmProcessor::set_features(const Descriptor& kvm) {
     constexpr unsigned most = 256; // the most that KVM gives
     KvmList<kvm_cpuid2> features(most);
@@ -91,6 +93,8 @@ void KvmProcessor::set_features(const Descriptor& kvm) {
             leaf.ebx = intel.ebx;
             leaf.ecx = intel.ecx;
             leaf.edx = intel.edx;
+        } else if (leaf.function == extended_state_leaf && leaf.index == 0) {
+            components_ = (std::uint64_t{leaf.edx} << 32U) | leaf.eax;
         }
     }
     kvm_request(processor_, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
@@ -101,7 +105,7 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     kvm_request(processor_, KVM_GET_SREGS, "KVM_GET_SREGS", &state);
     state.cr0 = cr0;
     state.cr3 = root;
-    state.cr4 = cr4;
+    state.cr4 = cr4 | (components_ != 0 ? cr4_osxsave : 0);
     state.efer = efer;
     constexpr std::uint8_t level = 3;
     constexpr std::uint8_t task_type = 0xb; // busy
@@ -114,6 +118,13 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     state.gdt = table(header.global_table, header.global_table_bytes);
     state.idt = table(header.interrupt_table, header.interrupt_table_bytes);
     kvm_request(processor_, KVM_SET_SREGS, "KVM_SET_SREGS", &state);
+
+    if (components_ != 0) {
+        kvm_xcrs extended{};
+        extended.nr_xcrs = 1;
+        extended.xcrs[0].value = components_;
+        kvm_request(processor_, KVM_SET_XCRS, "KVM_SET_XCRS", &extended);
+    }
 
     const bool isolated = user_mode == UserMode::isolated;
     const std::array<std::pair<std::uint32_t, std::uint64_t>, 3> values = {

@@ -51,7 +51,8 @@ private:
     [[nodiscard]] std::string place() const;
 
     Descriptor processor_;
-    Mapping shared_; // struct kvm_run
+    Mapping shared_;               // struct kvm_run
+    std::uint64_t components_ = 0; // of XSAVE's area, in KVM
     std::atomic<bool> stopped_ = false;
     KvmExits exits_;
 };

@@ -30,6 +30,8 @@ if is_interpreted "$on"; then options[1]+=" lacks=kvm_vectors"; fi
 if [[ $on = process* ]] && grep -q AuthenticAMD /proc/cpuinfo && ! grep -q '^CONFIG_IA32_EMULATION=y' "$kernel/config"; then
     options[1]+=" lacks=place_of_32_bit_call"
 fi
+# Intel's processors enter the host's kernel by sysenter, which keeps no return address; not if the host has no 32-bit programs.
+if [[ $on = process* ]] && grep -q GenuineIntel /proc/cpuinfo; then options[1]+=" lacks=place_of_sysenter"; fi
 cpus=1
 if [ "$on" != bare ]; then
     options+=(--stats "$work/stats.json" --verbose)

@@ -2,6 +2,7 @@
 #include "backends/kvm/deprivileged/segments.hpp"
 #include "backends/common/ring3/segment_bases.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
+#include "frontends/x86/processor/cpuid.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -94,11 +95,12 @@ void set_task_switched(bool set) {
     call_level_0(level_0_write_cr0, base | (set ? std::uint64_t{cr0_ts} : 0));
 }
 
-// Instructions for FS and GS bases, and XSAVE, are enabled in any case.
+// Instructions for FS and GS bases, and XSAVE, are enabled in any case. Where the host's processor faults
+// CPUID at level 3, programs ask KVM, and KVM's answer shows this OSXSAVE.
 void set_extensions(std::uint64_t cr4) {
     constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
     ++counters.hypercalls[call_write_cr4];
-    call_level_0(level_0_write_cr4, base | (cr4 & cr4_tsd));
+    call_level_0(level_0_write_cr4, base | (offered_cr4_bits() & cr4_osxsave) | (cr4 & cr4_tsd));
 }
 
 } // namespace previrt::backend

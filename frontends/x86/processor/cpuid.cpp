@@ -13,7 +13,8 @@ constexpr std::uint32_t bit(unsigned number) {
     return 1U << number;
 }
 
-constexpr std::uint32_t osxsave = bit(27); // of leaf 1, ECX
+constexpr std::uint32_t osxsave = bit(27);                    // of leaf 1, ECX
+constexpr std::uint32_t architectural_capabilities = bit(29); // of leaf 7, EDX
 constexpr std::uint32_t highest_leaf = 0xd;
 constexpr std::uint32_t highest_extended_leaf = 0x80000008;
 
@@ -128,6 +129,7 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
             return {};
         }
         answer.eax = 0;
+        answer.edx |= offered_architectural_capabilities() != 0 ? architectural_capabilities : 0;
         break;
     case 0xd:
         if (subleaf == 0) {
@@ -165,6 +167,16 @@ std::uint64_t offered_cr4_bits() {
         bits |= cr4_fsgsbase;
     }
     return bits;
+}
+
+// Page tables of its own for user mode, and VERW, would cost the guest's kernel much and protect nothing: it
+// runs at user mode's level. The host does both for its own sake when it is entered and left.
+std::uint64_t offered_architectural_capabilities() {
+    constexpr std::uint32_t intel = 0x756e6547; // Genu
+    // RDCL_NO, MDS_NO, IF_PSCHANGE_MC_NO, TAA_NO, SBDR_SSDP_NO, FBSDP_NO, PSDP_NO, GDS_NO, RFDS_NO
+    constexpr std::uint64_t needs_no_kernel =
+        bit(0) | bit(5) | bit(6) | bit(8) | bit(13) | bit(14) | bit(15) | bit(26) | bit(27);
+    return backend::host_cpuid(0, 0).ebx == intel ? needs_no_kernel : 0;
 }
 
 std::uint64_t offered_xcr0_bits() {

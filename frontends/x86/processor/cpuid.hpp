@@ -11,6 +11,8 @@ namespace previrt {
 backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf);
 
 std::uint64_t offered_cr4_bits();
+// MSR IA32_ARCH_CAPABILITIES of Intel's processors; 0 where CPUID does not offer it.
+std::uint64_t offered_architectural_capabilities();
 std::uint64_t offered_xcr0_bits();
 
 } // namespace previrt

@@ -3,6 +3,7 @@
 
 #include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/cpuid.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
@@ -18,6 +19,7 @@ enum Msr : std::uint32_t {
     platform_id = 0x17,
     apic_base = 0x1b,
     microcode_revision = 0x8b,
+    architectural_capabilities = 0x10a,
     sysenter_cs = 0x174,
     sysenter_esp = 0x175,
     sysenter_eip = 0x176,
@@ -82,6 +84,10 @@ std::optional<std::uint64_t> read_msr(std::uint32_t number) {
         return vcpu.northbridge_configuration;
     case apic_base:
         return read_apic_base();
+    case architectural_capabilities: {
+        const std::uint64_t offered = offered_architectural_capabilities();
+        return offered != 0 ? std::optional(offered) : std::nullopt;
+    }
     case time_stamp_deadline:
         return has_deadline_timer() ? std::optional(read_deadline()) : std::nullopt;
     case sysenter_cs:
