@@ -295,6 +295,13 @@ struct Replacement {
     Way way;
 };
 
+void emit_absolute_call(Emitter& emit, std::uint64_t entry) {
+    emit.byte(0xff); // call *abs32
+    emit.byte(0x14);
+    emit.byte(0x25);
+    emit.word(backend::entry_pointer(entry));
+}
+
 // False: no replacement fits.
 bool make_replacement(const KnownSite& site, Placement placement, Replacement& replacement) {
     const std::size_t room = site.record.site_length();
@@ -316,6 +323,12 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
             way = emit_fault(emit, site, placement,
                              site.kind() == SiteKind::iret ? backend::KernelFaults::by_guest_stack
                                                            : backend::KernelFaults::by_own_stack);
+            // Linux copies VERW over code that has the kernel's stack, and over code that it never runs here:
+            // CPUID tells it of no buffers to clear.
+            if (!way && is_copied && site.kind() == SiteKind::verw && room >= absolute_call_bytes) {
+                way = Way::call;
+                emit_absolute_call(emit, backend::general_site_entry());
+            }
         }
     } else if (treatment.way == Way::call) {
         const bool is_marked = is_copied && backend::kernel_faults() != backend::KernelFaults::to_the_guest &&
@@ -325,10 +338,7 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
         } else if (!is_copied && room >= call_bytes) {
             emit_branch(emit, 0xe8, site.address, treatment.target);
         } else if (room >= absolute_call_bytes) {
-            emit.byte(0xff); // call *abs32
-            emit.byte(0x14);
-            emit.byte(0x25);
-            emit.word(backend::entry_pointer(treatment.target));
+            emit_absolute_call(emit, treatment.target);
         } else {
             way = emit_fault(emit, site, placement, backend::KernelFaults::by_guest_stack);
         }

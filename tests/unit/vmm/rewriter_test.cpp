@@ -206,6 +206,17 @@ TEST_F(Rewriter, OtherCopiedSitesCallByAPointer) {
     }
 }
 
+TEST_F(Rewriter, ASilentCopiedSiteCallsInPlaceOfAJump) {
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::verw)] = {.way = Way::jump, .target = site_address};
+    const auto form = encode_form(Shape::memory, 2, false);
+    const auto found = decode(rewrite(site_of(SiteKind::verw, absolute_call_bytes, form), Placement::copied));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->name, "CALL64m");
+    EXPECT_EQ(found->memory, fake::general_pointer);
+    EXPECT_FALSE(decode(rewrite(site_of(SiteKind::verw, absolute_call_bytes - 1, form), Placement::copied)));
+    EXPECT_TRUE(is_refused);
+}
+
 // sgdt of a short operand in an alternative: neither a call nor a mark, and native it is the host's.
 TEST_F(Rewriter, ASilentKindThatNothingFitsIsRefused) {
     fake::treatments[static_cast<std::uint8_t>(SiteKind::sgdt)] = {.way = Way::call,
