@@ -42,6 +42,11 @@ static void leave(int signal, siginfo_t *information, void *context)
 	siglongjmp(away, 1);
 }
 
+static int is_sysenter(const char *bytes)
+{
+	return bytes[0] == 0x0f && bytes[1] == 0x34;
+}
+
 /* Runs an instruction of some bytes by this selector, until a signal comes. */
 static void run(const void *bytes, size_t count, uint16_t selector, uint32_t stack)
 {
@@ -58,7 +63,7 @@ static void run(const void *bytes, size_t count, uint16_t selector, uint32_t sta
 			     :
 			     : [stack] "r"((uint64_t)stack), [target] "r"(&target), "a"(no_such_call), "d"(0), "c"(0), "b"(0), "S"(0), "D"(0)
 			     : "memory");
-	require(came.rsp == stack);
+	require(came.rsp == stack || (is_sysenter(bytes) && is_lacking("place_of_sysenter")));
 	require(came.cs == selector);
 }
 
