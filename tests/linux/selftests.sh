@@ -14,10 +14,6 @@ known_differences() { # ON
 > verdict fsgsbase_64: 1 x [FAIL]	GS is not prepared with nonzero
 < verdict fsgsbase_64: 1 x [OK]	GS remained N and GSBASE changed to N
 DIFFERENCES
-    [[ $1 != xen* ]] || grep -v '^#' <<'DIFFERENCES'
-# Its signal frame is to be larger than 2 KiB: with the MPX and PKU state that Xen keeps from PV guests.
-< verdict sigaltstack_64: 1 x [OK]	SIGSEGV signal delivered.
-DIFFERENCES
     [[ $1 != xen* && $1 != process ]] || grep -v '^#' <<'DIFFERENCES'
 # Their iret to a stack of 16 bits leaves bits 16 to 31 of ESP their own. XenoLinux refuses segments of 16 bits for it.
 < verdict sigreturn_64 0
@@ -89,7 +85,9 @@ run() { # ON:BZIMAGE NAME
     run_guest "$previrt" "${1%%:*}" "${1#*:}" --initrd "$work/initrd" --append "quiet nokaslr" --timeout 600
     [ "$status" -eq 0 ] || { echo "selftests: FAILED on $1 with status $status"; exit 1; }
     # iret may clear a null selector, sysret keeps it: which of them returns is not the guest's to choose.
-    grep '^verdict' "$work/console" | sed 's/changed from N\/N to N\/N because IRET is defective/remained N\/N/' |
+    # sigaltstack tries a stack that is too small only where the vector registers fill more than the smallest stack.
+    grep '^verdict' "$work/console" | grep -v '^verdict sigaltstack_64: 1 x .*SIGSEGV signal delivered' |
+        sed 's/changed from N\/N to N\/N because IRET is defective/remained N\/N/' |
         awk '/GS\/BASE remained/ { all += $3; next } { print } END { print "verdict fsgsbase_64: " all " x [OK] GS/BASE" }' \
         >"$work/verdicts.$2"
 }
