@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -43,6 +44,7 @@ UserNetwork::UserNetwork(const NetworkChoice& choice) {
     PacketPair pair = make_packet_pair();
     widen_send_buffer(pair.ours);
     widen_send_buffer(pair.theirs);
+    malloc_trim(0); // the kernel was unpacked here, and the network's process would keep a copy
     process_ = fork();
     if (process_ < 0) {
         throw InputError("--net user: fork: " + std::generic_category().message(errno));

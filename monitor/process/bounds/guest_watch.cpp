@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
@@ -149,6 +150,7 @@ GuestWatch::GuestWatch(pid_t keeper, bool is_nobody, const GuestBounds& bounds) 
     told_ = Descriptor(ends[0]);
     Descriptor theirs(ends[1]);
     const pid_t monitor = getpid();
+    malloc_trim(0); // kernel and initrd were here, and the watch would keep a copy
     process_ = fork();
     if (process_ < 0) {
         throw InputError("fork: " + std::generic_category().message(errno));
