@@ -2,6 +2,7 @@
 #include "monitor/network/switch/command.hpp"
 
 #include "host/call_filter.hpp"
+#include "host/descriptor_limit.hpp"
 #include "monitor/network/switch/learning_switch.hpp"
 
 #include <iostream>
@@ -31,6 +32,7 @@ void print(const SwitchCounts& counts, std::size_t port) {
 } // namespace
 
 void run_switch(const std::string& path, const Descriptor& end) {
+    raise_descriptor_limit(); // one for each client
     LearningSwitch between(path);
     std::cout << "previrt: switch: guests reach it by --net switch=" << path << "; Ctrl-C ends it" << '\n'
               << std::flush;

@@ -25,7 +25,7 @@ struct SwitchCounts {
 // An Ethernet switch between all clients that connect to its socket. Each message is a frame.
 class LearningSwitch {
 public:
-    static constexpr std::size_t most_clients = 256; // others wait until a client leaves
+    static constexpr std::size_t most_clients = 1024; // others wait until a client leaves
 
     // Replaces the socket that an ended switch has left behind. Throws InputError if a switch listens there.
     explicit LearningSwitch(std::string path);

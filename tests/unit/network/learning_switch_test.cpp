@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/network/switch/learning_switch.hpp"
 
+#include "host/descriptor_limit.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 #include "monitor/guest/guest_threads.hpp"
@@ -223,6 +224,7 @@ TEST_F(Switch, HostileClientsHarmNobody) {
 }
 
 TEST_F(Switch, MoreClientsThanItTakesWait) {
+    raise_descriptor_limit(); // this process has both ends
     start();
     std::vector<Descriptor> clients;
     clients.push_back(join());
