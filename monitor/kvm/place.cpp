@@ -41,7 +41,7 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
-    package = {};
+    package = std::vector<std::uint8_t>(); // {} would keep its room
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
     }
@@ -53,7 +53,7 @@ RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
     PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net);
-    package = {};
+    package = std::vector<std::uint8_t>(); // {} would keep its room
     return run_machine(machine, options);
 }
 

@@ -83,7 +83,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     file_ = make_file(file_bytes(handover_));
     memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
     fill(image, filter, package);
-    package = {}; // so that the child gets no copy of it
+    package = std::vector<std::uint8_t>(); // so that the child gets no copy; {} would keep its room
     const Descriptor program = make_executable(image.file);
     first_ = start_process({.file = program.number(),
                             .memory = file_.number(),
