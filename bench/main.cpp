@@ -86,6 +86,8 @@ void add_bench_idle(CLI::App& bench, Action& action) {
         ->check(CLI::Range(1, 10000));
     command->add_option("--seconds", options->seconds, "Seconds of measurement (20)")
         ->check(CLI::Range(1, 3600));
+    command->add_flag("--net", options->network,
+                      "Connect all guests to one switch, and ping each once at the end");
     set_action(*command, action, options, options->kernel, bench_idle_guests);
 }
 

@@ -2,13 +2,16 @@
 #include "bench/idle/bench.hpp"
 
 #include "bench/idle/guest.hpp"
+#include "bench/idle/network.hpp"
 #include "bench/idle/process_table.hpp"
 #include "bench/operations.hpp"
 #include "bench/results/spread.hpp"
 #include "guest/userland/initrd.hpp"
+#include "host/descriptor_limit.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/tree.hpp"
+#include "monitor/network/switch/learning_switch.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +19,7 @@
 #include <list>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <poll.h>
 #include <thread>
 
@@ -29,6 +33,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 constexpr unsigned starting_at_once = 4;
 constexpr auto up_within = 120s;
 constexpr auto comes_to_rest_within = 20s; // a monitor waits 15 s for a prompt before it reads its input
+constexpr auto answers_within = 5s;
 constexpr const char* guest_memory = "64M";
 constexpr const char* word = "idle: up";
 
@@ -57,10 +62,20 @@ class IdleBench {
 public:
     explicit IdleBench(const IdleBenchOptions& options)
         : options_(options), program_{.arguments = {program_beside_this("previrt"), "run", "--on", options.on,
-                                                    "--memory", guest_memory, "--append", "quiet", "--initrd",
-                                                    idle_initrd(), build_measured_kernel(options.kernel)},
+                                                    "--memory", guest_memory, "--initrd", idle_initrd(),
+                                                    build_measured_kernel(options.kernel)},
                                       .directory = {},
-                                      .environment = {}} {}
+                                      .environment = {}} {
+        raise_descriptor_limit(); // an output for each guest
+        if (options.network && options.guests >= LearningSwitch::most_clients) {
+            throw InputError("--guests: with --net at most " +
+                             std::to_string(LearningSwitch::most_clients - 1) +
+                             ", since a switch has a port for each, and one for this program");
+        }
+        if (options.network) {
+            network_.emplace();
+        }
+    }
 
     void run() {
         const std::uint64_t before = available_memory();
@@ -69,6 +84,9 @@ public:
         watch();
         measure_memory();
         fell_by_ = static_cast<double>(before) - static_cast<double>(available_memory());
+        if (network_) {
+            ping_all(*network_);
+        }
         for (const IdleGuest& guest : guests_) {
             guest.require_running();
         }
@@ -86,7 +104,7 @@ private:
         std::vector<IdleGuest*> starting;
         while (guests_.size() < options_.guests || !starting.empty()) {
             if (guests_.size() < options_.guests && starting.size() < starting_at_once) {
-                starting.push_back(&guests_.emplace_back(program_, word));
+                starting.push_back(&guests_.emplace_back(program_of_next(), word));
                 continue;
             }
             read_outputs(starting);
@@ -97,9 +115,21 @@ private:
         all_up_after_ = IdleGuest::Clock::now() - begin;
     }
 
-    static void read_outputs(const std::vector<IdleGuest*>& guests) {
+    [[nodiscard]] Program program_of_next() const {
+        Program program = program_;
+        std::string append = "quiet";
+        if (network_) {
+            const auto guest = static_cast<echo::Station>(guests_.size() + 1);
+            append += " idle_address=" + echo::text_of_address(guest);
+            program.arguments.insert(program.arguments.end(), {"--net", network_->choice_of(guest)});
+        }
+        program.arguments.insert(program.arguments.end(), {"--append", append});
+        return program;
+    }
+
+    void read_outputs(const std::vector<IdleGuest*>& guests) const {
         std::vector<pollfd> waiting;
-        waiting.reserve(guests.size());
+        waiting.reserve(guests.size() + 1);
         for (const IdleGuest* const guest : guests) {
             if (guest->age() > up_within) {
                 throw InputError("a guest is not up after " + std::to_string(up_within.count()) +
@@ -107,7 +137,13 @@ private:
             }
             waiting.push_back({.fd = guest->output(), .events = POLLIN, .revents = 0});
         }
+        if (network_) {
+            waiting.push_back({.fd = network_->end(), .events = POLLIN, .revents = 0});
+        }
         poll(waiting.data(), waiting.size(), 1000);
+        if (network_ && waiting.back().revents != 0) {
+            (void)network_->serve(); // nobody has been asked yet
+        }
         for (std::size_t i = 0; i < guests.size(); ++i) {
             if (waiting[i].revents != 0) {
                 guests[i]->read_output();
@@ -164,12 +200,28 @@ private:
         }
     }
 
+    // One after the other: each sleeps until its ping comes.
+    void ping_all(const IdleNetwork& network) {
+        for (unsigned guest = 1; guest <= guests_.size(); ++guest) {
+            if (const auto took = network.ping(static_cast<echo::Station>(guest), answers_within)) {
+                answered_after_.push_back(seconds(*took));
+            }
+        }
+    }
+
     [[nodiscard]] double median_launch() const {
         std::vector<double> took;
         for (const IdleGuest& guest : guests_) {
             took.push_back(seconds(guest.took()));
         }
         return spread_of(took).median;
+    }
+
+    [[nodiscard]] double median_answer() const {
+        return answered_after_.empty() ? 0 : spread_of(answered_after_).median;
+    }
+    [[nodiscard]] double longest_answer() const {
+        return answered_after_.empty() ? 0 : std::ranges::max(answered_after_);
     }
 
     [[nodiscard]] double a_guest(double sum) const { return sum / options_.guests; }
@@ -200,6 +252,11 @@ private:
         std::printf("the machine     %.2f MiB less are available for each guest (others' part in that counts "
                     "too)\n",
                     mib(a_guest(fell_by_)));
+        if (network_) {
+            std::printf("ping            %zu of %u answer, after %.2f ms (median), %.2f ms (longest)\n",
+                        answered_after_.size(), options_.guests, 1e3 * median_answer(),
+                        1e3 * longest_answer());
+        }
     }
 
     [[nodiscard]] nlohmann::json json() const {
@@ -216,13 +273,18 @@ private:
                   {"processes", hidden_ == 0 ? nlohmann::json(a_guest(pages_.others)) : nlohmann::json()},
                   {"page_tables", a_guest(page_tables_)},
                   {"machine", a_guest(fell_by_)}}},
-                {"processes_a_guest", a_guest(others_)}};
+                {"processes_a_guest", a_guest(others_)},
+                {"ping", network_ ? nlohmann::json({{"answered", answered_after_.size()},
+                                                    {"median_seconds", median_answer()},
+                                                    {"longest_seconds", longest_answer()}})
+                                  : nlohmann::json()}};
     }
 
     const IdleBenchOptions& options_;
     Program program_;
-    std::list<IdleGuest> guests_;
-    std::size_t said_ = 0; // the number of guests that were up
+    std::optional<IdleNetwork> network_;
+    std::list<IdleGuest> guests_; // they end before their network
+    std::size_t said_ = 0;        // the number of guests that were up
     Nanoseconds all_up_after_{};
     Nanoseconds watched_for_{};
     Shared<Nanoseconds> used_;
@@ -231,6 +293,7 @@ private:
     double others_ = 0;   // processes that are no monitors
     unsigned hidden_ = 0; // of them, whose memory is not shown
     double fell_by_ = 0;
+    std::vector<double> answered_after_; // seconds, of each guest that answered
 };
 
 } // namespace

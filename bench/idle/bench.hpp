@@ -12,6 +12,7 @@ struct IdleBenchOptions {
     std::string on = "process";
     unsigned guests = 100;
     unsigned seconds = 20; // of observation
+    bool network = false;  // each guest has a card at one switch, and is pinged at the end
 };
 
 // Prints the processor time and memory of many sleeping guests together. Throws InputError.
