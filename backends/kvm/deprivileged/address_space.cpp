@@ -125,7 +125,7 @@ void invalidate_all() {
     has_retired_tables = false;
     forget_changes();
     ++counters.hypercalls[call_load_root];
-    load_root_at_level_0(kernel_root);
+    call_level_0(level_0_load_root, kernel_root);
 }
 
 std::uint64_t map_entry() {

@@ -13,15 +13,23 @@ extern "C" {
 extern const Handover handover;
 // A function in entry.S that runs at level 0, where one instruction takes KVM longer than hundreds here.
 using Level0Function = void();
-void call_level_0(Level0Function* function, std::uint64_t argument);
-void load_root_at_level_0(std::uint64_t root);
+Level0Function level_0_load_root;
 Level0Function level_0_invalidate;
 Level0Function level_0_write_cr0;
 Level0Function level_0_write_cr4;
+Level0Function level_0_read_fault_address;
 }
+std::uint64_t call_level_0(Level0Function* function, std::uint64_t argument);
 
 // Indices of the counters of level-0 calls, and of the exit to wait.
-enum Level0Call : std::uint8_t { call_load_root, call_invalidate, call_write_cr0, call_write_cr4, call_wait };
+enum Level0Call : std::uint8_t {
+    call_load_root,
+    call_invalidate,
+    call_write_cr0,
+    call_write_cr4,
+    call_wait,
+    call_read_fault_address,
+};
 
 struct Memory {
     std::uint8_t* pool; // the page-table pool

@@ -9,6 +9,7 @@
 #include "backends/common/ring3/state_instructions.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/fault_address.hpp"
 #include "backends/kvm/deprivileged/segments.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
 #include "frontends/x86/paging/guest_memory.hpp"
@@ -35,7 +36,6 @@ extern "C" {
 extern std::uint64_t trap_error_code;
 extern std::uint64_t trap_cs;
 extern std::uint64_t trap_ss;
-extern std::uint64_t fault_address;
 extern std::uint8_t exit_changes_root;
 extern std::uint32_t trap_vector;
 extern std::uint8_t trap_in_user_root;
@@ -54,16 +54,15 @@ extern std::uint8_t image_start[];
 extern std::uint8_t image_end[];
 
 extern std::uint8_t trap_stack_top[];
-extern std::uint8_t page_fault_stack_top[];
 extern std::uint8_t event_stack_top[];
-extern std::uint8_t breakpoint_stack_top[];
+extern std::uint64_t guests_breakpoint_gate;
+extern std::uint64_t level_0_leave_gate;
 
-void breakpoint_gate();
-void page_fault_gate();
-void isolated_breakpoint_gate();
-void isolated_page_fault_gate();
+void level_0_leave();
 void isolated_system_call_entry();
 void system_call_entry();
+// By a gate's lower half. The result is RAX.
+std::uint64_t enter_level_0(std::uint64_t gate, std::uint64_t argument);
 [[noreturn]] void kvm_start_entry();
 extern std::uint64_t global_table[];
 extern std::uint64_t local_table[];
@@ -156,7 +155,7 @@ bool is_our_own(std::uint64_t address) {
 
 // User mode came here by a rewritten site of the kernel's text: with --isolate it may not execute the site's
 // target.
-bool is_at_site_code_of_kernel(std::uint8_t vector) {
+bool is_at_site_code_of_kernel(std::uint8_t vector, std::uint64_t fault_address) {
     const std::uint64_t here = vcpu.registers.rip;
     return vcpu.cpl == 3 && (vector == debug_exception || (vector == page_fault && fault_address == here)) &&
            is_site_code(here);
@@ -206,6 +205,8 @@ extern "C" {
 
 void exception_entered() {
     auto vector = static_cast<std::uint8_t>(trap_vector);
+    const auto error_code = static_cast<std::uint32_t>(trap_error_code);
+    const std::uint64_t fault_address = vector == page_fault ? find_fault_address(error_code) : 0;
     leave_state_instruction();
     if (vector == debug_exception && vcpu.cpl == 0 &&
         is_between(vcpu.registers.rip, image_start, image_end)) {
@@ -214,7 +215,7 @@ void exception_entered() {
         leave();
         return;
     }
-    if (is_at_site_code_of_kernel(vector)) {
+    if (is_at_site_code_of_kernel(vector, fault_address)) {
         enter_from_frame();
         execute_site_for_user(vector == debug_exception);
         leave();
@@ -254,17 +255,21 @@ void system_call_entered() {
 
 namespace {
 
-enum InterruptStack : std::uint8_t { trap_stack = 1, page_fault_stack, event_stack, breakpoint_stack };
+enum InterruptStack : std::uint8_t { trap_stack = 1, event_stack };
 
-// Trap gates to level 3: all other gates turn the processor's interrupts off, and nothing at level 3 could
-// enable them again. Interrupt gates to level 0.
-void set_gate(std::size_t vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
+// The lower half of a gate. Trap gates to level 3: all other gates turn the processor's interrupts off, and
+// nothing at level 3 could enable them again. Interrupt gates to level 0.
+std::uint64_t gate_to(std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
     constexpr std::uint64_t trap_gate = 0xef;      // present, open to level 3
     constexpr std::uint64_t interrupt_gate = 0xee; // present, open to level 3
     const std::uint64_t type = selector == selector_level_0 ? interrupt_gate : trap_gate;
-    interrupt_table[vector * 2] = (entry & 0xffffU) | (std::uint64_t{selector} << 16U) |
-                                  (std::uint64_t{stack} << 32U) | (type << 40U) |
-                                  (((entry >> 16U) & 0xffffU) << 48U);
+    return (entry & 0xffffU) | (std::uint64_t{selector} << 16U) | (std::uint64_t{stack} << 32U) |
+           (type << 40U) | (((entry >> 16U) & 0xffffU) << 48U);
+}
+
+// The upper half is the same for all places of the VMM.
+void set_gate(std::size_t vector, std::uint64_t entry, std::uint16_t selector, InterruptStack stack) {
+    interrupt_table[vector * 2] = gate_to(entry, selector, stack);
     interrupt_table[(vector * 2) + 1] = entry >> 32U;
 }
 
@@ -274,6 +279,10 @@ std::uint64_t address_of(Place* place) {
 }
 
 } // namespace
+
+std::uint64_t call_level_0(Level0Function* function, std::uint64_t argument) {
+    return enter_level_0(gate_to(address_of(function), selector_level_0, trap_stack), argument);
+}
 
 void start_entries() {
     const bool isolates = backend::separates_user_mode();
@@ -285,15 +294,11 @@ void start_entries() {
         }
     }
     set_gate(event_vector, isolates ? isolated_event_pointer : event_pointer, selector, event_stack);
-    set_gate(breakpoint, address_of(isolates ? isolated_breakpoint_gate : breakpoint_gate), selector_level_0,
-             breakpoint_stack);
-    set_gate(page_fault, address_of(isolates ? isolated_page_fault_gate : page_fault_gate), selector_level_0,
-             page_fault_stack);
+    guests_breakpoint_gate = interrupt_table[breakpoint * 2];
+    level_0_leave_gate = gate_to(address_of(level_0_leave), selector_level_0, trap_stack);
     task.interrupt_stacks[trap_stack - 1] = address_of(trap_stack_top);
-    task.interrupt_stacks[page_fault_stack - 1] = address_of(page_fault_stack_top);
     task.interrupt_stacks[event_stack - 1] = address_of(event_stack_top);
-    task.interrupt_stacks[breakpoint_stack - 1] = address_of(breakpoint_stack_top);
-    task.level_stacks[0] = address_of(breakpoint_stack_top);
+    task.level_stacks[0] = address_of(trap_stack_top);
     task.io_map = sizeof(task);
     start_site_trampolines();
 }

@@ -13,6 +13,8 @@
 #include "backends/kvm/deprivileged/user_call_offsets.h"
 #include "backends/common/ring3/registers.h"
 
+#define BREAKPOINT 3
+#define breakpoint_gate interrupt_table + 16 * BREAKPOINT
 #define PENDING pending
 #define INTERRUPTS_DISABLED interrupts_disabled
 
@@ -20,7 +22,6 @@
 	movb in_user_root, %al
 	movb %al, trap_in_user_root
 	movb $0, in_user_root
-	movb $0, leaving_to_user_root
 	.endm
 
 // ---- code that acts for the guest
@@ -51,7 +52,8 @@ kvm_start_entry:
 
 	.text
 
-// ---- exceptions: each on the first stack of the IST, [error code] rip cs rflags rsp ss
+// ---- exceptions: each on the first stack of the IST, [error code] rip cs rflags rsp ss. A page fault's address
+// is in CR2, which level 3 cannot read (find_fault_address).
 
 	.macro exception vector, has_error_code=0
 	.balign 16
@@ -65,10 +67,10 @@ exception_\vector:
 	jmp trapped
 	.endm
 
-	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
+	.irp vector, 0, 1, 3, 4, 5, 6, 7, 9, 16, 18, 19
 	exception \vector
 	.endr
-	.irp vector, 8, 10, 11, 12, 13, 17
+	.irp vector, 8, 10, 11, 12, 13, 14, 17
 	exception \vector, 1
 	.endr
 
@@ -96,23 +98,7 @@ refused:
 	call return_refused
 	jmp leave
 
-// From the gates of level 0. A page fault's frame lies on the second stack of the IST, a breakpoint's on the fourth.
-page_fault_entry:
-	movq %rax, VCPU(RAX)
-	movq page_fault_place, %rax
-	movq %rax, fault_address
-	movq $page_fault_frame, page_fault_place
-	movq VCPU(RAX), %rax
-	popq trap_error_code
-	movl $14, trap_vector
-	jmp trapped
-
-breakpoint_entry:
-	movq $0, trap_error_code
-	movl $3, trap_vector
-	jmp trapped
-
-// ---- an event, on the third stack of the IST. There is no second one before the local APIC is told of the
+// ---- an event, on the second stack of the IST. There is no second one before the local APIC is told of the
 // first one's end.
 
 event_entry:
@@ -134,11 +120,8 @@ event_entry:
 	jmp leave
 4:	// With --isolate: user mode, at any address.
 	movb $0, in_user_root
-	movb $0, leaving_to_user_root
 	jmp 5b
 1:	movq (%rsp), %rax
-	cmpq $level_0_breakpoint, %rax
-	je 6f
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 2f
@@ -148,9 +131,6 @@ event_entry:
 	jb system_return_interrupted
 7:	movq event_rax, %rax
 	iretq
-6:	cmpb $0, leaving_to_user_root
-	je 7b
-	jmp 2f
 2:	// The registers were being restored: all of them are still in the Vcpu.
 	jmp leave_again
 
@@ -217,7 +197,8 @@ user_call:
 #include "backends/common/ring3/leave.h"
 
 leave_to_user_root:
-	movb $1, leaving_to_user_root
+	movq level_0_leave_gate, %rax
+	movq %rax, breakpoint_gate
 	movq VCPU(RIP), %rax
 	movq %rax, exit_frame
 	movq VCPU(RSP), %rax
@@ -225,12 +206,13 @@ leave_to_user_root:
 	movq VCPU(RAX), %rax
 	movq %rax, exit_rax
 	restore_all
-	movq $level_0_leave, %rax
-	jmp level_0_breakpoint
+	movq guests_breakpoint_gate, %rax
+	int3
 leave_end:
 
 leave_again:
-	movb $0, leaving_to_user_root
+	movq guests_breakpoint_gate, %rax
+	movq %rax, breakpoint_gate
 	movq $vmm_stack_top, %rsp
 	clear_flags
 	call return_interrupted
@@ -238,35 +220,22 @@ leave_again:
 
 // ---- at level 0, interpreted by KVM at more than half a microsecond an instruction
 
-// Calls the function RDI of those below, with RSI. RSP in the frame of the breakpoint is the stack of the
-// return.
-	.globl call_level_0
-call_level_0:
-	movq %rdi, %rax
-level_0_breakpoint:
+// Runs the function with the gate RDI, of those below, with RSI. KVM reads a gate when it delivers an exception:
+// two stores at level 3 lead the breakpoint to another place sooner than level 0 could ask why it came.
+	.globl enter_level_0
+enter_level_0:
+	movq %rdi, breakpoint_gate
 	int3
-after_breakpoint:
+	movq guests_breakpoint_gate, %rcx
+	movq %rcx, breakpoint_gate
 	ret
 
-// The most frequent one, with RDI.
-	.globl load_root_at_level_0
-load_root_at_level_0:
-	int3
-after_load_root:
-	ret
-
+	// Not by sysretq, which is interpreted in a third of the time: this KVM then has no descriptor in SS, and a
+	// far call of a program's raises a stack fault.
 	.section .shared, "awx"
-	.globl breakpoint_gate, page_fault_gate, level_0_invalidate
-	.globl level_0_write_cr0, level_0_write_cr4
-breakpoint_gate:
-	cmpq $after_load_root, (%rsp)
-	jne 1f
-	movq %rdi, %cr3
-	iretq
-1:	cmpq $after_breakpoint, (%rsp)
-	jne 1f
-	jmp *%rax
-1:	movq $breakpoint_frame, %rsp
+	.globl level_0_load_root, level_0_invalidate, level_0_write_cr0, level_0_write_cr4, level_0_read_fault_address
+level_0_load_root:
+	movq %rsi, %cr3
 	iretq
 
 level_0_invalidate:
@@ -281,7 +250,16 @@ level_0_write_cr4:
 	movq %rsi, %cr4
 	iretq
 
+level_0_read_fault_address:
+	movq %cr2, %rax
+	iretq
+
+// ---- the same for --isolate
+
+// RAX is the gate of a breakpoint of user mode's.
+	.globl level_0_leave
 level_0_leave:
+	movq %rax, breakpoint_gate
 	movb $1, in_user_root
 	movq user_root, %rax
 	movq %rax, %cr3
@@ -289,14 +267,6 @@ level_0_leave:
 	movq $exit_frame, %rsp
 level_0_leave_iret:
 	iretq
-
-// RSP is the one register that need not be saved: another frame has it.
-page_fault_gate:
-	movq %cr2, %rsp
-	xchgq %rsp, page_fault_place
-	iretq
-
-// ---- the same for --isolate
 
 	.macro change_root frame
 	shlb $1, in_user_root
@@ -306,26 +276,7 @@ page_fault_gate:
 	iretq
 	.endm
 
-	.globl isolated_breakpoint_gate, isolated_page_fault_gate
-isolated_breakpoint_gate:
-	cmpq $after_breakpoint, (%rsp)
-	jne 1f
-	jmp *%rax
-1:	cmpq $after_system_call, (%rsp)
-	je 2f
-	cmpq $after_load_root, (%rsp)
-	je 4f
-	change_root isolated_breakpoint_frame
-2:	change_root isolated_system_call_frame
-4:	movq %rdi, %cr3
-	iretq
-
-isolated_page_fault_gate:
-	movq %cr2, %rsp
-	movq %rsp, page_fault_place
-	change_root page_fault_frame
-
-	.irp vector, 0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19
+	.irp vector, 0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19
 isolated_gate_\vector:
 	change_root isolated_frame_\vector
 	.endr
@@ -341,15 +292,12 @@ isolated_event_gate: // the handler makes the request
 	.balign 8
 \name:	.quad \entry, SELECTOR_CODE, 0x202, \stack, SELECTOR_STACK
 	.endm
-	level_3_frame page_fault_frame, page_fault_entry, (page_fault_stack_top - 48)
-	level_3_frame breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
-	level_3_frame isolated_breakpoint_frame, breakpoint_entry, (breakpoint_stack_top - 40)
-	level_3_frame isolated_system_call_frame, isolated_system_call, (breakpoint_stack_top - 40)
 	level_3_frame isolated_event_frame, event_entry, (event_stack_top - 40)
+	level_3_frame isolated_frame_3, isolated_breakpoint, (trap_stack_top - 40)
 	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
 	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 40)
 	.endr
-	.irp vector, 8, 10, 11, 12, 13, 17
+	.irp vector, 8, 10, 11, 12, 13, 14, 17
 	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 48)
 	.endr
 
@@ -359,26 +307,23 @@ kernel_root: .quad 0
 user_root: .quad 0
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
 exit_rax: .quad 0
-page_fault_place: .quad page_fault_frame // from the gate to the entry: the faulting address
 	.balign 4
 pending: .long 0
 in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until the VMM has noted it
 
 	.balign 16
-	.globl trap_stack_top, page_fault_stack_top, event_stack_top, breakpoint_stack_top
+	.globl trap_stack_top, event_stack_top
 	.skip 512
 trap_stack_top:
 	.skip 512
-page_fault_stack_top:
-	.skip 512
 event_stack_top:
-	.skip 512
-breakpoint_stack_top:
 
 	.text
 // The user's RSP is in the frame of the breakpoint.
-isolated_system_call:
-	movq breakpoint_stack_top - 16, %rsp
+isolated_breakpoint:
+	cmpq $after_system_call, (%rsp)
+	jne exception_3
+	movq trap_stack_top - 16, %rsp
 	jmp system_call_entry
 
 // In user mode's root: the target of `syscall` there.
@@ -395,11 +340,11 @@ exception_entries: // by vector; 0: none
 	.irp vector, 0, 1
 	.quad exception_\vector
 	.endr
-	.quad 0, 0
-	.irp vector, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	.quad 0
+	.irp vector, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
 	.quad exception_\vector
 	.endr
-	.quad 0, 0
+	.quad 0
 	.irp vector, 16, 17, 18, 19
 	.quad exception_\vector
 	.endr
@@ -411,11 +356,11 @@ isolated_gates: // the same for level 0
 	.irp vector, 0, 1
 	.quad isolated_gate_\vector
 	.endr
-	.quad 0, 0
-	.irp vector, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+	.quad 0
+	.irp vector, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
 	.quad isolated_gate_\vector
 	.endr
-	.quad 0, 0
+	.quad 0
 	.irp vector, 16, 17, 18, 19
 	.quad isolated_gate_\vector
 	.endr
@@ -424,19 +369,20 @@ isolated_event_pointer: .quad isolated_event_gate
 
 	.data
 	.balign 8
-	.globl trap_error_code, trap_cs, trap_ss, trap_vector, fault_address, interrupts_disabled
+	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
 	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, quick_system_calls
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
-fault_address: .quad 0
 event_rax: .quad 0
+	.globl guests_breakpoint_gate, level_0_leave_gate
+guests_breakpoint_gate: .quad 0 // while the VMM needs no level 0
+level_0_leave_gate: .quad 0
 trap_vector: .long 0
 exit_disabled: .byte 0
 exit_changes_root: .byte 0
 exit_needs_iret: .byte 0 // iret takes ten times as long as a jump
 interrupts_disabled: .byte 1
-leaving_to_user_root: .byte 0
 trap_in_user_root: .byte 0
 quick_system_calls: .byte 0
 	.balign 8 // stubs use these while a program's AC may be set

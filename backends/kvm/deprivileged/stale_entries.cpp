@@ -12,8 +12,6 @@ namespace {
 
 using backend::TableNumber;
 
-constexpr TableNumber no_table = ~TableNumber{0};
-
 // A level-1 entry, which more than one address may reach.
 struct Change {
     TableNumber table;
@@ -75,6 +73,10 @@ bool take_change(TableNumber root, std::uint64_t address) {
         change->invalidated = page;
     }
     return true;
+}
+
+bool is_unchanged(TableNumber table, unsigned index) {
+    return are_complete && find_change(table, index) == nullptr;
 }
 
 } // namespace previrt::kvm

@@ -9,6 +9,8 @@
 // entry whose accessed bit it has not set, so most of a kernel's invalidations need no work.
 namespace previrt::kvm {
 
+constexpr backend::TableNumber no_table = ~backend::TableNumber{0};
+
 // An entry is about to change.
 void note_change(backend::TableNumber table, unsigned index, std::uint64_t old);
 // The processor has forgotten all translations.
@@ -16,5 +18,7 @@ void forget_changes();
 // Whether the processor may have cached an old translation of `address` by this root. The caller then
 // invalidates it.
 bool take_change(backend::TableNumber root, std::uint64_t address);
+// Whether the processor may have cached only the present value of the entry.
+bool is_unchanged(backend::TableNumber table, unsigned index);
 
 } // namespace previrt::kvm
