@@ -294,7 +294,7 @@ void start_entries() {
         }
     }
     set_gate(event_vector, isolates ? isolated_event_pointer : event_pointer, selector, event_stack);
-    guests_breakpoint_gate = interrupt_table[breakpoint * 2];
+    guests_breakpoint_gate = interrupt_table[std::size_t{breakpoint} * 2];
     level_0_leave_gate = gate_to(address_of(level_0_leave), selector_level_0, trap_stack);
     task.interrupt_stacks[trap_stack - 1] = address_of(trap_stack_top);
     task.interrupt_stacks[event_stack - 1] = address_of(event_stack_top);
