@@ -84,7 +84,7 @@ std::optional<std::uint64_t> known_fault_address(std::uint32_t error_code) {
         return std::nullopt;
     }
     constexpr std::uint32_t known_bits = fault_present | fault_write | fault_user | fault_fetch;
-    if ((error_code & fault_fetch) != 0) { // otherwise it is of the instruction's second page
+    if ((error_code & fault_fetch) != 0) { // if its first page allows it, its second page does not: in doubt
         const bool is_known = (error_code & ~known_bits) == 0 && code.refuses(error_code);
         return is_known ? std::optional(here) : std::nullopt;
     }
