@@ -8,16 +8,16 @@ namespace previrt {
 
 // Ends the guest when the model does not cover an access or a state. Prints the reason, the instruction, the
 // registers and the last events.
-[[noreturn]] void stop_guest(std::string_view reason);
-[[noreturn]] void stop_guest(std::string_view reason, std::uint64_t value);
-[[noreturn]] void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail);
+[[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason);
+[[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason, std::uint64_t value);
+[[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail);
 
 // The guest's kernel has panicked: prints the registers and the last events. The guest goes on, and ends
 // itself.
-void tell_of_panic();
+[[gnu::cold, gnu::noinline]] void tell_of_panic();
 
 // The guest has ended by itself; `word` says how.
-[[noreturn]] void end_guest(std::string_view word);
+[[noreturn, gnu::cold, gnu::noinline]] void end_guest(std::string_view word);
 
 extern bool counters_are_wanted; // print them at the end, for --stats
 
