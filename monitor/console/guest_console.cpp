@@ -90,7 +90,7 @@ MachineEnd MonitoredConsole::deliver(const Descriptor& ending_signals) {
 
 bool MonitoredConsole::wants_keys() {
     return host_.may_type() &&
-           prompt_wait_.over(Clock::now(), begin_, watch_.in_a_line(), host_.has_terminal());
+           prompt_wait_.over(Clock::now(), begin_, watch_.may_be_at_prompt(), host_.has_terminal());
 }
 
 std::optional<MonitoredConsole::Clock::time_point> MonitoredConsole::deadline() const {

@@ -14,9 +14,9 @@ public:
 
     // The guest printed something.
     void heard(Clock::time_point now) { heard_at_ = now; }
-    // The guest has been there since `since`; `in_a_line`: its last output is an unfinished line. Once the
-    // wait is over, it stays over.
-    bool over(Clock::time_point now, Clock::time_point since, bool in_a_line, bool person);
+    // The guest has been there since `since`; `at_prompt`: its last output may be a prompt. Once the wait is
+    // over, it stays over.
+    bool over(Clock::time_point now, Clock::time_point since, bool at_prompt, bool person);
 
     [[nodiscard]] bool is_over() const { return over_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/console/terminal.hpp"
 
+#include <cctype>
 #include <unistd.h>
 
 namespace previrt {
@@ -27,6 +28,13 @@ RawTerminal::~RawTerminal() {
         tcflush(STDIN_FILENO, TCIFLUSH);
         tcsetattr(STDIN_FILENO, TCSANOW, &*saved_);
     }
+}
+
+bool ConsoleWatch::may_be_at_prompt() const {
+    if (line_.empty() || line_ == "[") {
+        return false;
+    }
+    return line_[0] != '[' || (line_[1] != ' ' && std::isdigit(static_cast<unsigned char>(line_[1])) == 0);
 }
 
 void ConsoleWatch::read(std::string_view output) {

@@ -35,8 +35,9 @@ public:
     // "reboot: ..." of Linux, "guest: end" of tests/guests: the kernel is done, and resets, powers off or
     // halts.
     [[nodiscard]] bool said_goodbye() const { return goodbye_; }
-    // An unfinished line: a prompt, if no more text comes.
-    [[nodiscard]] bool in_a_line() const { return !line_.empty(); }
+    // An unfinished line that does not begin as Linux's messages do, "[    1.234567] ": a prompt, if no more
+    // text comes.
+    [[nodiscard]] bool may_be_at_prompt() const;
 
 private:
     void read_line();

@@ -191,7 +191,7 @@ private:
             return false;
         }
         guest_since_ = guest_since_.value_or(filter_ == nullptr ? begin_ : now);
-        return prompt_wait_.over(now, *guest_since_, watch_.in_a_line(), console_.has_terminal()) &&
+        return prompt_wait_.over(now, *guest_since_, watch_.may_be_at_prompt(), console_.has_terminal()) &&
                now - sent_at_ >= machine_.keys_every;
     }
 

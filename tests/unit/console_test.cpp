@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whose words are on a console, and what they say of the end.
 #include "monitor/console/line_sieve.hpp"
+#include "monitor/console/prompt_wait.hpp"
 #include "monitor/console/terminal.hpp"
 #include "monitor/console/vmm_console.hpp"
 #include "monitor/xen/console.hpp"
 #include "monitor/xen/log.hpp"
 
+#include <chrono>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <string>
@@ -18,7 +20,7 @@ namespace {
 TEST(ConsoleWatch, TellsPanicGoodbyeAndPrompt) {
     ConsoleWatch watch;
     watch.read("[    1.0] booting\r\nlogin: ");
-    EXPECT_TRUE(watch.in_a_line());
+    EXPECT_TRUE(watch.may_be_at_prompt());
     EXPECT_FALSE(watch.said_goodbye());
     watch.read("echo reboot: not this\r\n$ reboot: nor this\n");
     EXPECT_FALSE(watch.said_goodbye());
@@ -28,6 +30,46 @@ TEST(ConsoleWatch, TellsPanicGoodbyeAndPrompt) {
     EXPECT_EQ(watch.panic(), "");
     watch.read("[    3.0] Kernel panic - not syncing: no init\r\n");
     EXPECT_EQ(watch.panic(), "Kernel panic - not syncing: no init");
+}
+
+TEST(ConsoleWatch, AMessageOfLinuxIsNoPrompt) {
+    for (const std::string_view message : {"", "[", "[    1.2", "[12345.678901] usb: "}) {
+        ConsoleWatch watch;
+        watch.read(message);
+        EXPECT_FALSE(watch.may_be_at_prompt()) << message;
+    }
+    for (const std::string_view prompt : {"# ", "login: ", "[root@guest ~]# "}) {
+        ConsoleWatch watch;
+        watch.read(prompt);
+        EXPECT_TRUE(watch.may_be_at_prompt()) << prompt;
+    }
+}
+
+TEST(PromptWait, InputWaitsForAPromptOrForSilence) {
+    using namespace std::chrono_literals;
+    const PromptWait::Clock::time_point start{1000s};
+    PromptWait prompt;
+    prompt.heard(start + 10s);
+    EXPECT_FALSE(prompt.over(start + 10100ms, start, true, false));
+    EXPECT_TRUE(prompt.over(start + 10300ms, start, true, false));
+    EXPECT_TRUE(prompt.over(start + 10300ms, start, false, false)) << "once over, it stays over";
+
+    PromptWait silence;
+    EXPECT_FALSE(silence.over(start + 14s, start, false, false));
+    silence.heard(start + 14s);
+    EXPECT_FALSE(silence.over(start + 28s, start, false, false));
+    EXPECT_TRUE(silence.over(start + 30s, start, false, false));
+
+    PromptWait chatter;
+    for (std::chrono::seconds passed = 0s; passed < 120s; passed += 1s) {
+        chatter.heard(start + passed);
+        EXPECT_FALSE(chatter.over(start + passed, start, false, false));
+    }
+    chatter.heard(start + 121s);
+    EXPECT_TRUE(chatter.over(start + 121s, start, false, false));
+
+    PromptWait person;
+    EXPECT_TRUE(person.over(start, start, false, true));
 }
 
 TEST(ConsoleWatch, ALineWithoutEndDoesNotGrow) {
