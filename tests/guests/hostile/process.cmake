@@ -36,11 +36,11 @@ as_on_xen(0 "^ok: bytes lost" sparse_memory)
 
 as_on_xen(1 "${triple_fault}" stack_unmapped_exception stack_unmapped_site stack_null_exception
   stack_non_canonical_exception stack_non_canonical_site handler_faults triple_fault_by_table triple_fault_by_gates)
-as_on_xen(124 "^previrt: the guest did not end within" page_fault_never_resolved invalid_opcode_for_ever
+as_on_xen(endless "${ended_by_signal}" page_fault_never_resolved invalid_opcode_for_ever
   loop_without_interrupts)
 as_on_xen(0 "${begun}" hlt_without_interrupts)
 # A tick comes before the one before it has been taken: its own time is all that the guest loses.
-as_on_xen("0|124" "${deed}" interrupt_storm interrupt_never_ended)
+as_on_xen("0|endless" "${deed}" interrupt_storm interrupt_never_ended)
 as_on_xen(0 "^ok: the console still works" port_storm)
 as_on_xen(1 "${stopped}a read of a port that is not modelled: 0xde15" port_that_is_none)
 
@@ -93,7 +93,7 @@ in_process(process_calls 0 "^ok: calls that did not come to the guest's kernel" 
 in_process(process_memory 1 "${lost}" unmaps_everything denies_signal_stack)
 in_process(process_memory 0 "^ok: memory behind the file's end" maps_behind_the_file)
 # Its signals come for as long as there is room for one more.
-in_process(process_memory "1|124" "${deed}" unmaps_vmm denies_vmm)
+in_process(process_memory "1|endless" "${deed}" unmaps_vmm denies_vmm)
 in_process(process_memory "${any}" "${deed}" unmaps_vmm_memory maps_ram_over_vmm rings_lie
   event_word_flips jumps_first_seed jumps_second_seed jumps_third_seed jumps_fourth_seed)
 in_process(process_memory 1 "^memory: all was written" fills_memory)
@@ -112,7 +112,7 @@ foreach(place process kvm)
       ${CMAKE_CURRENT_BINARY_DIR}/loop_without_interrupts.elf)
 endforeach()
 
-in_process(process_storms 124 "^previrt: the guest did not end within" forks_without_end doorbell_without_end
+in_process(process_storms endless "${ended_by_signal}" forks_without_end doorbell_without_end
   waits_for_ever blocks_all_signals)
 in_process(process_storms "${any}" "${deed}" timer_storm returns_to_32_bits returns_to_nonsense)
 # bounds.py runs these and looks at them from outside.
@@ -142,8 +142,8 @@ foreach(case user_is_kept_from_kernel user_attacks_first_seed user_attacks_secon
   add_hostile_test(process-isolate.${case} process-isolate ${image} 0 "^ok: and a store")
 endforeach()
 foreach(case forks_without_end blocks_all_signals)
-  add_hostile_test(process-isolate.${case} process-isolate ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf 124
-    "^previrt: the guest did not end within")
+  add_hostile_test(process-isolate.${case} process-isolate ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf endless
+    "${ended_by_signal}")
 endforeach()
 foreach(case call_open call_socket call_fork call_new_memory)
   add_hostile_test(process-isolate.${case} process-isolate ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf 1 "${refused_by_host}")
