@@ -125,7 +125,7 @@ TEST_F(PacketRings, AWriterThatLiesIsReadWithinTheRing) {
     const auto* const end = begin + sizeof(ring_->bytes);
     for (int i = 0; i < 100000; ++i) {
         if (random() % 3 == 0) {
-            ring_->produced += random() % 4 == 0 ? random() : (random() % 4096) & ~15U;
+            ring_->counters.produced += random() % 4 == 0 ? random() : (random() % 4096) & ~15U;
         }
         const std::array<std::uint32_t, 6> lengths = {
             random(), 0, ~std::uint32_t{0}, longest_packet, longest_packet + 1, random() % 3000};
@@ -138,13 +138,13 @@ TEST_F(PacketRings, AWriterThatLiesIsReadWithinTheRing) {
             reader_.release();
         }
     }
-    ring_->produced = ring_->consumed;
+    ring_->counters.produced = ring_->counters.consumed;
 }
 
 TEST_F(PacketRings, AReaderThatLiesIsWrittenForWithinTheRing) {
     Random random(3);
     for (int i = 0; i < 100000; ++i) {
-        ring_->consumed = random();
+        ring_->counters.consumed = random();
         const std::uint32_t bytes = random() % (longest_packet + 2);
         const std::span<std::uint8_t> place = writer_.reserve(bytes);
         if (!place.empty()) {

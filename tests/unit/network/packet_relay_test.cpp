@@ -111,7 +111,8 @@ protected:
         for (int waited = 0; waited < patience; ++waited) {
             int unread = 0;
             ioctl(other(), TIOCOUTQ, &unread);
-            if (unread == 0 && __atomic_load_n(&sent_->consumed, __ATOMIC_ACQUIRE) == sent_->produced) {
+            if (unread == 0 &&
+                __atomic_load_n(&sent_->counters.consumed, __ATOMIC_ACQUIRE) == sent_->counters.produced) {
                 return true;
             }
             std::this_thread::sleep_for(1ms);
@@ -309,8 +310,8 @@ TEST_F(Relay, ScribbledRingsHarmNobody) {
         }
     }
     // A counter that no writer leaves there: it is not looked at again and again.
-    __atomic_store_n(&sent_->produced, 5U, __ATOMIC_RELAXED);
-    __atomic_store_n(&received_->consumed, 0x80000003U, __ATOMIC_RELAXED);
+    __atomic_store_n(&sent_->counters.produced, 5U, __ATOMIC_RELAXED);
+    __atomic_store_n(&received_->counters.consumed, 0x80000003U, __ATOMIC_RELAXED);
     ring();
     std::this_thread::sleep_for(50ms);
     const double before = seconds_of_relay();
