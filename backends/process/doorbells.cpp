@@ -51,4 +51,12 @@ void ring_for_packets() {
     ring(packet_event);
 }
 
+const DisksStart& disks() {
+    return handover.disks;
+}
+
+void ring_for_disk(unsigned disk) {
+    ring(first_disk_event + static_cast<int>(disk));
+}
+
 } // namespace previrt::monitored

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/common/contract/console_ring.hpp"
+#include "backends/common/contract/disk_start.hpp"
 #include "backends/common/contract/network_start.hpp"
 #include "backends/common/contract/packet_ring.hpp"
 
@@ -17,5 +18,8 @@ void ring_for_end();
 const NetworkStart& network();
 std::uint8_t* place_of(const Part& part);
 void ring_for_packets(); // there are sent packets, or there is room for received ones
+
+const DisksStart& disks();
+void ring_for_disk(unsigned disk); // there are requests, or there is room for completions
 
 } // namespace previrt::monitored

@@ -48,4 +48,12 @@ void ring_for_packets() {
     ring(doorbell_packets);
 }
 
+const DisksStart& disks() {
+    return handover.disks;
+}
+
+void ring_for_disk(unsigned disk) {
+    ring(doorbell_of_disk(disk));
+}
+
 } // namespace previrt::monitored

@@ -44,4 +44,12 @@ void ring_for_packets() {
     asm volatile("outl %0, %1" : : "a"(0), "d"(port_packets) : "memory");
 }
 
+const DisksStart& disks() {
+    return handover.disks;
+}
+
+void ring_for_disk(unsigned disk) {
+    asm volatile("outl %0, %1" : : "a"(0), "d"(port_of_disk(disk)) : "memory");
+}
+
 } // namespace previrt::monitored

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/common/contract/console_ring.hpp"
+#include "backends/common/contract/disk_start.hpp"
 #include "backends/common/contract/network_start.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 
@@ -36,6 +37,7 @@ struct Handover {
     std::uint64_t isolates_user_mode;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
+    monitored::DisksStart disks;
     std::uint64_t most_ranges; // of mapped memory in one host process; the host's own limit is larger
     std::uint32_t most_hosts;  // host processes: the VMM refuses more
 };

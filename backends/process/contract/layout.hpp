@@ -75,6 +75,7 @@ constexpr int output_event = 4;      // the output ring has bytes
 constexpr int packet_event = 5;      // with a network: packets, or room for some
 constexpr int life_line = 6;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
 constexpr int keepers_end = 7; // of the pipe; no other process has it
+constexpr int first_disk_event = 8; // for each disk: requests, or room for completions
 
 // The monitor's doorbell.
 constexpr int event_signal = 10; // SIGUSR1

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/common/contract/console_ring.hpp"
+#include "backends/common/contract/disk_start.hpp"
 #include "backends/common/contract/network_start.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 
@@ -47,6 +48,7 @@ struct Handover {
     std::uint64_t vmm_level1;
     monitored::ClockStart clock;
     monitored::NetworkStart network;
+    monitored::DisksStart disks;
     std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };

@@ -26,6 +26,10 @@ constexpr std::uint64_t doorbell_idle =
 // 8 bytes: the monitor takes pages back, which read as zeros from then on. The lower half is the first page's
 // number, counted from ram_base; the upper half is how many.
 constexpr std::uint64_t doorbell_release = 32;
+// 4 bytes each, an ioeventfd: requests, or room for completions.
+constexpr std::uint64_t doorbell_of_disk(unsigned disk) {
+    return 40 + (std::uint64_t{disk} * 8);
+}
 
 // ---- virtual
 

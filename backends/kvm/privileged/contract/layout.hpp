@@ -24,6 +24,10 @@ constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
 
 constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: the output ring has bytes
 constexpr std::uint16_t port_packets = 0x5658; // an ioeventfd: packets, or room for some
+// An ioeventfd each: requests, or room for completions.
+constexpr std::uint16_t port_of_disk(unsigned disk) {
+    return static_cast<std::uint16_t>(0x5660 + (disk * 4));
+}
 constexpr std::uint16_t port_request = 0x5654; // 4 bytes, one of these, for the monitor
 enum class PortRequest : std::uint32_t {
     answer = 1,   // to the monitor's question

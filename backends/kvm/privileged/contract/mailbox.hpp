@@ -26,7 +26,7 @@ enum class Question : std::uint32_t {
     write_port, // `address`, `width`, `value`: by an instruction that is no site
     read_memory,
     write_memory, // the same, guest-physical, outside RAM
-    packets,      // packets came, or there is room for some, or the link changed
+    packets,      // packets or completions of disks came, or there is room for more, or the link changed
     announce,     // `announcement`. Answer for a module: `value`
     halt,         // with interrupts disabled, for ever
     reset,

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two rings for each disk, with the monitor at their other ends.
+#include "inplace-vmm/backend/disks.hpp"
+#include "backends/common/contract/disk_ring.hpp"
+#include "backends/common/monitor_link/doorbells.hpp"
+#include "inplace-vmm/counters.hpp"
+
+namespace previrt::backend {
+
+using namespace monitored;
+
+namespace {
+
+DiskRequests& requests_of(unsigned disk) {
+    static std::optional<DiskRequests> of_disks[most_disks];
+    if (!of_disks[disk]) {
+        const DiskStart& start = disks().disks[disk];
+        of_disks[disk].emplace(*reinterpret_cast<DiskRequestRing*>(place_of(start.requests)),
+                               *reinterpret_cast<DiskCompletionRing*>(place_of(start.completions)));
+    }
+    return *of_disks[disk];
+}
+
+} // namespace
+
+unsigned disk_count() {
+    return disks().count;
+}
+
+Disk disk(unsigned number) {
+    return disks().disks[number].disk;
+}
+
+bool submit(unsigned disk, const DiskRequest& request) {
+    return requests_of(disk).submit(request);
+}
+
+std::optional<DiskCompletion> next_completion(unsigned disk) {
+    return requests_of(disk).next_completion();
+}
+
+void notify_disks() {
+    for (unsigned disk = 0; disk < disk_count(); ++disk) {
+        if (requests_of(disk).must_call()) {
+            ++counters.disk_calls;
+            ring_for_disk(disk);
+        }
+    }
+}
+
+} // namespace previrt::backend
