@@ -42,6 +42,12 @@ void add_run(CLI::App& app, Action& action) {
         "--net", options->net,
         "user[,host-loopback][,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, each with "
         "[,mac=ADDRESS], or none (none)");
+    command
+        ->add_option(
+            "--disk", options->disks,
+            "FILE[,ro][,snapshot][,cache=unsafe][,format=raw]: a disk with the bytes of a file or block "
+            "device; several times for several disks (docs/disks.md)")
+        ->allow_extra_args(false);
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,

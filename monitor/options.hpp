@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace previrt {
 
@@ -18,6 +19,7 @@ struct RunOptions {
     std::uint64_t memory = std::uint64_t{256} << 20U;
     unsigned cpus = 1;
     std::string net = "none";
+    std::vector<std::string> disks;
     std::string stats;    // a file for the VMM's counters; empty: none
     bool isolate = false; // user mode has memory of its own: by page tables under KVM, by processes of its
                           // own in a process. On Xen that is always so

@@ -4,6 +4,7 @@
 #include "devices/platform/pc.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
+#include "monitor/disk/choice.hpp"
 #include "monitor/kvm/place.hpp"
 #include "monitor/nested/place.hpp"
 #include "monitor/network/choice.hpp"
@@ -36,6 +37,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_vmm = true,
                                      .has_layers = true,
                                      .network = PlaceNetwork::card_of_vmm,
+                                     .disks = PlaceDisks::of_vmm,
                                      .most_processors = 1,
                                      .prepare = prepare_process,
                                      .probe = probe_process},
@@ -45,6 +47,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_vmm = true,
                                      .has_layers = true,
                                      .network = PlaceNetwork::card_of_vmm,
+                                     .disks = PlaceDisks::of_vmm,
                                      .most_processors = 1,
                                      .prepare = prepare_kvm,
                                      .probe = probe_kvm},
@@ -54,6 +57,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_vmm = true,
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_vmm_bridged,
+                                     .disks = PlaceDisks::none,
                                      .most_processors = 1,
                                      .prepare = prepare_nothing<run_nested_kvm>,
                                      .probe = probe_nested_kvm},
@@ -63,6 +67,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_vmm = true,
                                      .has_layers = false,
                                      .network = PlaceNetwork::none,
+                                     .disks = PlaceDisks::none,
                                      .most_processors = 1,
                                      .prepare = prepare_nothing<run_xen>,
                                      .probe = probe_xen},
@@ -72,6 +77,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_vmm = true,
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_vmm_bridged,
+                                     .disks = PlaceDisks::none,
                                      .most_processors = 1,
                                      .prepare = prepare_nothing<run_xen_domu>,
                                      .probe = probe_xen_domu},
@@ -81,6 +87,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_vmm = false,
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_qemu,
+                                     .disks = PlaceDisks::of_qemu,
                                      .most_processors = most_processors_of_qemu,
                                      .prepare = prepare_nothing<run_bare>,
                                      .probe = probe_bare}};
@@ -153,6 +160,22 @@ void check_network(const RunOptions& options, const Place& place) {
     }
 }
 
+void check_disks(const RunOptions& options, const Place& place) {
+    if (options.disks.empty()) {
+        return;
+    }
+    if (place.disks == PlaceDisks::none) {
+        throw InputError("--disk: --on " + std::string(place.name) + " has no disks so far; these have: " +
+                         names_of_places([](const Place& other) { return other.disks != PlaceDisks::none; }));
+    }
+    if (place.disks == PlaceDisks::of_vmm && !options.rewrite) {
+        throw InputError(
+            "--disk: the in-place VMM models the disks' controllers, and with --no-rewrite there is no "
+            "such VMM: leave out one of them");
+    }
+    parse_disks(options.disks);
+}
+
 } // namespace
 
 std::span<const Place> all_places() {
@@ -187,6 +210,7 @@ void check_place(const RunOptions& options, const Place& place) {
             names_of_places([](const Place& other) { return other.has_layers; }));
     }
     check_network(options, place);
+    check_disks(options, place);
     if (options.cpus > place.most_processors) {
         throw InputError("--cpus: under the VMM of --on " + std::string(place.name) + " a guest has " +
                          std::to_string(place.most_processors) + " at most so far");

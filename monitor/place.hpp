@@ -27,6 +27,12 @@ enum class PlaceNetwork : std::uint8_t {
     card_of_qemu,        // of another maker, for the bare machine
 };
 
+enum class PlaceDisks : std::uint8_t {
+    none,
+    of_vmm,  // the controller that the VMM models, on files of this machine
+    of_qemu, // the bare machine's
+};
+
 // A place for guests, with the features that it supports. No other list of places exists.
 struct Place {
     const char* name; // of --on
@@ -35,6 +41,7 @@ struct Place {
     bool has_vmm;
     bool has_layers; // between guest and host: --require-isolation may demand them
     PlaceNetwork network;
+    PlaceDisks disks;
     unsigned most_processors;
     // Both throw InputError: for an option of this guest, and for something that this machine lacks.
     PreparedRun (*prepare)(const RunOptions& options);

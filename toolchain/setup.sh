@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034
 build_packages=(
     binutils ca-certificates cmake g++-12 gcc-12 git libbz2-dev libcli11-dev libelf-dev
-    libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libseccomp-dev libslirp-dev libxen-dev libzstd-dev
+    libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libseccomp-dev libslirp-dev liburing-dev libxen-dev libzstd-dev
     llvm-19-dev nettle-dev ninja-build nlohmann-json3-dev pkg-config python3 zlib1g-dev
 )
 # To build kernels, and to boot them on bare metal.

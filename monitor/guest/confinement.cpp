@@ -81,4 +81,29 @@ void confine_relay_thread(pid_t group) {
     filter.apply();
 }
 
+void confine_disk_thread(int ring, pid_t group) {
+    CallFilter filter;
+    if (ring >= 0) {
+        filter.allow(SCMP_SYS(io_uring_enter), {CallFilter::equals_int(0, ring)});
+    } else {
+        filter.allow({SCMP_SYS(read), SCMP_SYS(poll)});
+    }
+    allow_calls_of(filter, group);
+    filter.apply();
+}
+
+void confine_disk_worker(int file, int overlay) {
+    CallFilter filter;
+    for (const int number : {file, overlay}) {
+        for (const int call : {SCMP_SYS(preadv), SCMP_SYS(pwritev), SCMP_SYS(pwritev2), SCMP_SYS(fdatasync),
+                               SCMP_SYS(fallocate)}) {
+            if (number >= 0) {
+                filter.allow(call, {CallFilter::equals_int(0, number)});
+            }
+        }
+    }
+    filter.allow({SCMP_SYS(write)}); // reports a result
+    filter.apply();
+}
+
 } // namespace previrt

@@ -56,13 +56,15 @@ ConsoleEvents make_events() {
 
 namespace {
 
-void confine(const RunOptions& options, const ProcessorThread& processor, const PacketThread& packets) {
+void confine(const RunOptions& options, const ProcessorThread& processor, const PacketThread& packets,
+             bool has_disks) {
     MissingLayers missing = processor.missing;
     if (options.is_own_process) {
         const std::vector<std::string> of_monitor = confine_monitor({.guest = processor.group,
                                                                      .guest_is_nobody = processor.is_nobody,
                                                                      .network = packets.process,
-                                                                     .connects = packets.connects});
+                                                                     .connects = packets.connects,
+                                                                     .has_disks = has_disks});
         missing.names.insert(missing.names.end(), of_monitor.begin(), of_monitor.end());
     }
     judge_isolation(options, missing);
@@ -70,16 +72,16 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 
 } // namespace
 
-// Two or three confined threads touch the guest's memory: one runs the processor, one reads the guest's
-// output, one moves its packets. The calling thread only waits for them.
+// The confined threads touch the guest's memory: one runs the processor, one reads the guest's output, one
+// moves its packets, and each disk has one. The calling thread only waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
-                              const PacketThread& packets) {
+                              const PacketThread& packets, const std::vector<DiskThread>& disks) {
     malloc_trim(0); // kernel and initrd were here
     const Descriptor signals = hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
-    confine(options, processor, packets);
+    confine(options, processor, packets, !disks.empty());
     console.begin();
     MonitoredEnd end;
     Outcome of_processor;
@@ -88,6 +90,11 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     std::thread packet_thread;
     if (packets.run) {
         packet_thread = std::thread([&] { of_packets.of(packets.run); });
+    }
+    std::vector<Outcome> of_disks(disks.size());
+    std::vector<std::thread> disk_threads;
+    for (std::size_t i = 0; i < disks.size(); ++i) {
+        disk_threads.emplace_back([&of_disk = of_disks[i], &disk = disks[i]] { of_disk.of(disk.run); });
     }
     std::thread processor_thread([&] {
         of_processor.of([&] { end.processor = processor.run(); });
@@ -107,10 +114,17 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         packets.end();
         packet_thread.join();
     }
+    for (std::size_t i = 0; i < disks.size(); ++i) {
+        disks[i].end();
+        disk_threads[i].join();
+    }
     end.machine = console.deliver(signals);
     of_processor.rethrow();
     of_console.rethrow();
     of_packets.rethrow();
+    for (const Outcome& of_disk : of_disks) {
+        of_disk.rethrow();
+    }
     return end;
 }
 

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <pthread.h>
+#include <vector>
 
 namespace previrt {
 
@@ -34,12 +35,18 @@ struct PacketThread {
     bool connects = false; // it connects repeatedly, by a path
 };
 
+// The thread of a disk.
+struct DiskThread {
+    std::function<void()> run; // confines itself first
+    std::function<void()> end;
+};
+
 Descriptor make_event();
 ConsoleEvents make_events();
 
 // Until the guest ends, or the monitor has to end it.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
-                              const PacketThread& packets = {});
+                              const PacketThread& packets = {}, const std::vector<DiskThread>& disks = {});
 
 } // namespace previrt

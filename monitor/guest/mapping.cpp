@@ -52,6 +52,15 @@ Mapping Mapping::of_guest(std::uint64_t bytes) {
     return {begin + before, bytes};
 }
 
+Mapping Mapping::of_zeros(std::size_t bytes) {
+    void* const address =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) {
+        throw InputError("mmap: " + std::generic_category().message(errno));
+    }
+    return {address, bytes};
+}
+
 Mapping Mapping::of_descriptor(const Descriptor& descriptor, std::size_t bytes) {
     void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.number(), 0);
     if (address == MAP_FAILED) {

@@ -15,6 +15,8 @@ public:
     // A guest's memory: zeros that take no room until they are touched, at a multiple of 2 MiB. Throws
     // InputError if this machine has not enough.
     static Mapping of_guest(std::uint64_t bytes);
+    // Zeros that take no room until they are touched. Throws InputError.
+    static Mapping of_zeros(std::size_t bytes);
     // Shared memory of a descriptor. Throws InputError.
     static Mapping of_descriptor(const Descriptor& descriptor, std::size_t bytes);
 

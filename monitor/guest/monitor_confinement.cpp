@@ -102,11 +102,19 @@ void allow_descriptors(CallFilter& filter, bool connects) {
     }
 }
 
+void allow_disks(CallFilter& filter) {
+    filter.allow({SCMP_SYS(io_uring_enter), SCMP_SYS(preadv), SCMP_SYS(pwritev), SCMP_SYS(pwritev2),
+                  SCMP_SYS(fdatasync), SCMP_SYS(fallocate)});
+}
+
 void filter_monitor(const MonitorNeeds& needs) {
     CallFilter filter;
     allow_threads(filter);
     allow_descriptors(filter, needs.connects);
     allow_signals(filter, needs);
+    if (needs.has_disks) {
+        allow_disks(filter);
+    }
     filter.apply_to_all_threads();
 }
 

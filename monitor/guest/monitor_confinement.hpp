@@ -14,6 +14,7 @@ struct MonitorNeeds {
                                  // this process may become nobody
     pid_t network = 0;           // a process that this one may kill; 0: none
     bool connects = false;       // to a socket of this machine by its path, repeatedly
+    bool has_disks = false;
 };
 
 // Called before there is a guest. All threads of this process, present and future, keep only the system calls

@@ -7,6 +7,7 @@
 #include "backends/kvm/privileged/contract/layout.hpp"
 #include "devices/platform/pc.hpp"
 #include "host/input_error.hpp"
+#include "monitor/disk/guest_disks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -170,6 +171,7 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     layout.map_level3 = places.take(page_size);
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
+    take_disk_rings(layout.disks, [&](std::uint64_t bytes) { return places.take_part(bytes); });
     place_rest(layout, places, round_up(table_pool::arena_bytes(guest_memory / page_size), page_size));
     layout.fixed_pages = {
         {.index = handover_index, .physical = layout.physical(layout.handover)},
@@ -198,6 +200,7 @@ KvmLayout lay_out_privileged(std::uint64_t image_bytes, std::uint64_t guest_memo
     layout.devices = places.take(sizeof(Pc));
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
+    take_disk_rings(layout.disks, [&](std::uint64_t bytes) { return places.take_part(bytes); });
     place_rest(layout, places, 0);
     const auto add_page = [&](unsigned index, std::uint64_t offset) {
         layout.fixed_pages.push_back({.index = index, .physical = layout.physical(offset)});
@@ -230,6 +233,7 @@ Handover make_handover(const KvmLayout& layout) {
     handover.input = layout.input;
     handover.network.sent = layout.sent;
     handover.network.received = layout.received;
+    handover.disks = layout.disks;
     handover.root = layout.physical(layout.root);
     handover.map_level3 = layout.physical(layout.map_level3);
     handover.vmm_level3 = layout.physical(layout.vmm_level3);

@@ -39,6 +39,7 @@ struct KvmLayout {
     kvm::Part input;
     kvm::Part sent; // packets
     kvm::Part received;
+    monitored::DisksStart disks; // their rings
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode

@@ -10,6 +10,7 @@
 #include "monitor/kvm/time.hpp"
 
 #include <atomic>
+#include <iostream>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,10 +27,11 @@ constexpr std::uintptr_t intel_task = 0xfffbd000;
 } // namespace
 
 KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-                       std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net)
-    : network_(open_guest_network(net)), layout_(lay_out(image.bytes, guest_memory, package.size())),
-      user_mode_(user_mode), memory_(Mapping::of_guest(layout_.bytes())),
-      machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
+                       std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net,
+                       const std::vector<std::string>& disks)
+    : network_(open_guest_network(net)), disks_(disks),
+      layout_(lay_out(image.bytes, guest_memory, package.size())), user_mode_(user_mode),
+      memory_(Mapping::of_guest(layout_.bytes())), machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
       event_word_(image.header.event_word - image_address), events_(make_events()) {
     fill_vmm_memory(vmm_memory(), layout_, image, package);
     kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
@@ -67,10 +69,14 @@ void KvmMachine::add_doorbells() {
     if (network_) {
         add_doorbell(doorbell_packets, network_->called());
     }
+    for (unsigned disk = 0; disk < disks_.count(); ++disk) {
+        add_doorbell(doorbell_of_disk(disk), disks_.called(disk));
+    }
 }
 
 void KvmMachine::describe(std::ostream& output) const {
     describe_layout(output, layout_, user_mode_);
+    disks_.describe(output);
 }
 
 void KvmMachine::describe_end(std::ostream& output) const {
@@ -78,6 +84,7 @@ void KvmMachine::describe_end(std::ostream& output) const {
     if (network_) {
         network_->describe_end(output);
     }
+    disks_.describe_end(output);
 }
 
 Handover& KvmMachine::handover() const {
@@ -92,6 +99,7 @@ void KvmMachine::write_handover(const RunOptions& options) {
     if (network_) {
         network_->describe(handover.network);
     }
+    disks_.describe(handover.disks);
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     handover.rewrites_user_calls =
         options.rewrite_system_calls && user_mode_ == UserMode::with_kernel ? 1 : 0;
@@ -118,18 +126,22 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                                                {.sent = ring<monitored::PacketRing>(layout_.sent),
                                                 .received = ring<monitored::PacketRing>(layout_.received)},
                                                call_guest);
-    return run_with_console(options, *console_, events_,
-                            {.run =
-                                 [&] {
-                                     confine_processor_thread(processor_->descriptor().number());
-                                     return processor_->run(memory_.bytes(), event_word());
-                                 },
-                             .stop =
-                                 [&](pthread_t thread) {
-                                     processor_->stop(thread);
-                                     call(); // it may be about to wait
-                                 }},
-                            packets);
+    const std::vector<DiskThread> disks =
+        disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory), call_guest);
+    MonitoredEnd end = run_with_console(options, *console_, events_,
+                                        {.run =
+                                             [&] {
+                                                 confine_processor_thread(processor_->descriptor().number());
+                                                 return processor_->run(memory_.bytes(), event_word());
+                                             },
+                                         .stop =
+                                             [&](pthread_t thread) {
+                                                 processor_->stop(thread);
+                                                 call(); // it may be about to wait
+                                             }},
+                                        packets, disks);
+    disks_.tell_failures(std::cerr);
+    return end;
 }
 
 } // namespace previrt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "monitor/console/guest_console.hpp"
+#include "monitor/disk/guest_disks.hpp"
 #include "monitor/guest/guest_threads.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/image.hpp"
@@ -18,6 +19,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace previrt {
 
@@ -27,7 +29,8 @@ class KvmMachine {
 public:
     // `kvm`: /dev/kvm. The package is that of a guest with `guest_memory` bytes of RAM. Throws InputError.
     KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-               std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none");
+               std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none",
+               const std::vector<std::string>& disks = {});
 
     // Call it once. Runs until the guest ends, or the monitor has to end it. Its console is the options'; the
     // options must outlive this.
@@ -54,6 +57,7 @@ private:
     [[nodiscard]] Ring& ring(const kvm::Part& part) const;
 
     std::optional<GuestNetwork> network_;
+    GuestDisks disks_;
     KvmLayout layout_;
     UserMode user_mode_;
     Mapping memory_;

@@ -40,7 +40,8 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
                           std::vector<std::uint8_t>& package) {
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
-                       options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net);
+                       options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net,
+                       options.disks);
     package = std::vector<std::uint8_t>(); // {} would keep its room
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
@@ -52,7 +53,8 @@ RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
                          std::vector<std::uint8_t>& package) {
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
-    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net);
+    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net,
+                              options.disks);
     package = std::vector<std::uint8_t>(); // {} would keep its room
     return run_machine(machine, options);
 }

@@ -63,7 +63,11 @@ public:
     }
 
 private:
-    enum Place : std::uint8_t { image_place = process::keepers_end + 1, monitor_place, first_closed };
+    enum Place : std::uint8_t {
+        image_place = process::first_disk_event + backend::most_disks,
+        monitor_place,
+        first_closed
+    };
 
     // A descriptor goes with it; -1: none.
     bool say(int descriptor = -1) {
@@ -231,17 +235,23 @@ private:
 
     // Moves them first to numbers that none of them has.
     void move_descriptors() {
-        const struct {
-            int from;
-            int to;
-            int flags;
-        } moves[] = {{.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
-                     {.from = child_.output, .to = process::output_event, .flags = 0},
-                     {.from = child_.packets, .to = process::packet_event, .flags = 0},
-                     {.from = life_line_, .to = process::life_line, .flags = 0},
-                     {.from = keepers_end_, .to = process::keepers_end, .flags = 0},
-                     {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
-                     {.from = child_.monitor, .to = monitor_place, .flags = O_CLOEXEC}};
+        struct Move {
+            int from = -1;
+            int to = -1;
+            int flags = 0;
+        };
+        Move moves[7 + backend::most_disks] = {
+            {.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
+            {.from = child_.output, .to = process::output_event, .flags = 0},
+            {.from = child_.packets, .to = process::packet_event, .flags = 0},
+            {.from = life_line_, .to = process::life_line, .flags = 0},
+            {.from = keepers_end_, .to = process::keepers_end, .flags = 0},
+            {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
+            {.from = child_.monitor, .to = monitor_place, .flags = O_CLOEXEC}};
+        for (int disk = 0; disk < int{backend::most_disks}; ++disk) {
+            moves[7 + disk] = {.from = child_.disks[static_cast<std::size_t>(disk)],
+                               .to = process::first_disk_event + disk};
+        }
         int apart[std::size(moves)] = {};
         for (std::size_t i = 0; i < std::size(moves); ++i) {
             apart[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD_CLOEXEC, int{first_closed});

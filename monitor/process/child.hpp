@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "inplace-vmm/backend/disks.hpp"
+
 #include <array>
 #include <cstdint>
 #include <sys/resource.h>
@@ -54,14 +56,23 @@ struct ProcessLimit {
     rlim_t most;
 };
 
+// The doorbells of disks; -1: there is no such disk.
+using DiskEventNumbers = std::array<int, backend::most_disks>;
+constexpr DiskEventNumbers no_disk_events = [] {
+    DiskEventNumbers numbers{};
+    numbers.fill(-1);
+    return numbers;
+}();
+
 struct ProcessChild {
     bool has_user_namespace;
     bool has_mount_namespace;
     int file;   // of the program; -1: none, and the child ends with success
-    int memory; // they become memory_descriptor, output_event and packet_event; a pipe stays open beside
-                // these
+    int memory; // they become memory_descriptor, output_event, packet_event and the disks' events; a pipe
+                // stays open beside these
     int output;
     int packets; // -1: none
+    DiskEventNumbers disks;
     int monitor; // a socket: a ProcessGo comes when the monitor has done its part; reports go the other way
     int monitors_own; // the monitor's end of it
     unsigned processes;

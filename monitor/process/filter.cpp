@@ -62,7 +62,7 @@ std::vector<std::uint8_t> instructions(const Filter& filter) {
 
 } // namespace
 
-std::vector<std::uint8_t> make_process_filter(bool isolates) {
+std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks) {
     const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
@@ -91,9 +91,14 @@ std::vector<std::uint8_t> make_process_filter(bool isolates) {
     allow(filter, SCMP_SYS(timer_settime), {equals(0, 0), equals(1, 0), equals(3, 0)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAIT)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAKE)});
-    for (const int event : {output_event, packet_event}) {
+    const auto allow_doorbell = [&](int event) {
         allow(filter, SCMP_SYS(write),
               {equals(0, static_cast<std::uint64_t>(event)), equals(2, sizeof(std::uint64_t))});
+    };
+    allow_doorbell(output_event);
+    allow_doorbell(packet_event);
+    for (unsigned disk = 0; disk < disks; ++disk) {
+        allow_doorbell(first_disk_event + static_cast<int>(disk));
     }
     if (isolates) {
         for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {

@@ -8,7 +8,7 @@ namespace previrt {
 
 // The seccomp filter of a guest's host processes, in the kernel's format: the VMM's calls with their
 // arguments. Any other call ends the process. With --isolate it also answers user processes, and sends them a
-// signal that is ignored by default. Throws InputError.
-std::vector<std::uint8_t> make_process_filter(bool isolates = false);
+// signal that is ignored by default; with disks it rings their doorbells. Throws InputError.
+std::vector<std::uint8_t> make_process_filter(bool isolates = false, unsigned disks = 0);
 
 } // namespace previrt

@@ -6,6 +6,7 @@
 #include "backends/process/contract/layout.hpp"
 #include "backends/process/contract/user_state.hpp"
 #include "host/input_error.hpp"
+#include "monitor/disk/guest_disks.hpp"
 
 namespace previrt {
 
@@ -38,6 +39,7 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     handover.input = take(sizeof(ConsoleRing));
     handover.network.sent = take(sizeof(monitored::PacketRing));
     handover.network.received = take(sizeof(monitored::PacketRing));
+    take_disk_rings(handover.disks, take);
     handover.filter = take(filter_bytes);
     handover.isolates_user_mode = isolates ? 1 : 0;
     handover.users = take(isolates ? user_parts_bytes : 0);

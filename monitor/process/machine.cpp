@@ -70,18 +70,20 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                                std::span<const ProcessPlan> plans)
     : event_word_(image.event_word_offset()),
       bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
-      events_(make_events()), network_(open_guest_network(options.net)) {
-    const std::vector<std::uint8_t> filter = make_process_filter(options.isolate);
+      events_(make_events()), network_(open_guest_network(options.net)), disks_(options.disks) {
+    const std::vector<std::uint8_t> filter = make_process_filter(options.isolate, disks_.count());
     handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
     handover_.clock = clock;
     if (network_) {
         network_->describe(handover_.network);
     }
+    disks_.describe(handover_.disks);
     handover_.most_hosts = bounds_.hosts;
     handover_.most_ranges = bounds_.ranges;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
-    memory_ = std::make_unique<Mapping>(Mapping::of_descriptor(file_, handover_.vmm_bytes));
+    memory_ = std::make_unique<Mapping>(
+        Mapping::of_descriptor(file_, disks_.count() != 0 ? file_bytes(handover_) : handover_.vmm_bytes));
     fill(image, filter, package);
     package = std::vector<std::uint8_t>(); // so that the child gets no copy; {} would keep its room
     const Descriptor program = make_executable(image.file);
@@ -89,6 +91,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .memory = file_.number(),
                             .output = events_.output.number(),
                             .packets = network_ ? network_->called().number() : -1,
+                            .disks = disk_events(),
                             .address_space = most_address_space(handover_),
                             .processes = bounds_.processes,
 
@@ -106,6 +109,14 @@ ProcessMachine::~ProcessMachine() {
 template <typename Ring>
 Ring& ProcessMachine::ring(const Part& part) const {
     return *reinterpret_cast<Ring*>(memory_->bytes().subspan(part.offset, sizeof(Ring)).data());
+}
+
+DiskEventNumbers ProcessMachine::disk_events() const {
+    DiskEventNumbers numbers = no_disk_events;
+    for (unsigned disk = 0; disk < disks_.count(); ++disk) {
+        numbers.at(disk) = disks_.called(disk).number();
+    }
+    return numbers;
 }
 
 void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
@@ -127,12 +138,14 @@ void ProcessMachine::describe(std::ostream& output) const {
            << "; between them and this machine: " << previrt::describe(first_.layers) << ", and "
            << (overhead_of(bounds_) / mib) << " MiB of memory beside its RAM and the VMM's "
            << (handover_.vmm_bytes / mib) << " MiB\n";
+    disks_.describe(output);
 }
 
 void ProcessMachine::describe_end(std::ostream& output) const {
     if (network_) {
         network_->describe_end(output);
     }
+    disks_.describe_end(output);
 }
 
 // There is work in the guest's ring. The process that runs the virtual processor looks; a waiting one is
@@ -243,13 +256,18 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
                        .received = ring<monitored::PacketRing>(handover_.network.received)},
                       call_guest, first_.process);
     watch_ = std::make_unique<GuestWatch>(first_.process, first_.layers.is_another_user, bounds_);
-    return run_with_console(options, *console_, events_,
-                            {.run = [&] { return wait(); },
-                             .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
-                             .group = first_.process,
-                             .is_nobody = first_.layers.is_another_user,
-                             .missing = missing()},
-                            packets);
+    const std::span<std::uint8_t> memory = memory_->bytes();
+    const std::vector<DiskThread> disks = disks_.threads(
+        handover_.disks, memory, memory.subspan(handover_.vmm_bytes), call_guest, first_.process);
+    MonitoredEnd end = run_with_console(options, *console_, events_,
+                                        {.run = [&] { return wait(); },
+                                         .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+                                         .group = first_.process,
+                                         .is_nobody = first_.layers.is_another_user,
+                                         .missing = missing()},
+                                        packets, disks);
+    disks_.tell_failures(std::cerr);
+    return end;
 }
 
 } // namespace previrt

@@ -4,6 +4,7 @@
 #include "backends/process/contract/handover.hpp"
 #include "host/program.hpp"
 #include "monitor/console/guest_console.hpp"
+#include "monitor/disk/guest_disks.hpp"
 #include "monitor/guest/guest_threads.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/network/guest_network.hpp"
@@ -43,6 +44,7 @@ private:
     void fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
               std::span<const std::uint8_t> package);
     [[nodiscard]] process::Handover& guests_handover() const; // in the VMM's memory
+    [[nodiscard]] DiskEventNumbers disk_events() const;
     void call() const;
     ProcessorEnd wait();
     [[nodiscard]] ProcessorEnd judge_end() const;
@@ -55,9 +57,10 @@ private:
     GuestBounds bounds_;
     process::Handover handover_{};
     Descriptor file_;
-    std::unique_ptr<Mapping> memory_; // the VMM's
+    std::unique_ptr<Mapping> memory_; // the VMM's; with disks, also the guest's RAM behind it
     ConsoleEvents events_;
     std::optional<GuestNetwork> network_;
+    GuestDisks disks_;
     StartedProcess first_;
     std::unique_ptr<GuestWatch> watch_; // while the guest runs
     std::unique_ptr<MonitoredConsole> console_;

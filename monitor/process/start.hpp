@@ -3,6 +3,7 @@
 
 #include "backends/process/contract/layout.hpp"
 #include "host/program.hpp"
+#include "monitor/process/child.hpp"
 
 #include <array>
 #include <cstdint>
@@ -20,6 +21,7 @@ struct ProcessProgram {
     int memory = -1;
     int output = -1;
     int packets = -1; // -1: there is no network
+    DiskEventNumbers disks = no_disk_events;
     std::uint64_t address_space = 0;
     unsigned processes = process::most_hosts; // without the keeper
     bool has_user_processes = false;          // they ask the program's filter

@@ -160,6 +160,11 @@ TEST(Run, WhatCannotRunIsRefused) {
     refused("--on bare --stats f " + kernel, "--stats: on bare metal");
     refused("--on xen --cpus 2 " + kernel, "--cpus: under the VMM of --on xen a guest has 1");
     refused("--on xen --net user " + kernel, "--net: --on xen has no network so far");
+    for (const std::string place : {"xen", "xen-domu", "kvm-nested"}) {
+        refused("--on " + place + " --disk d " + kernel,
+                "--disk: --on " + place + " has no disks so far; these have: process, kvm, bare");
+    }
+    refused("--on kvm --disk d,rw " + kernel, "'rw' is not understood there");
     refused("--on xen-domu --net switch=socket " + kernel, "--on xen-domu has user, tap=NAME, none");
     refused("--on xen-domu --net user,host-loopback,mtu=9000 " + kernel, "its mtu is 1500");
     refused("--on kvm-nested --net switch=socket " + kernel, "--on kvm-nested has user, tap=NAME, none");

@@ -8,6 +8,7 @@
 #include "monitor/kvm/report.hpp"
 
 #include <cstring>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sys/eventfd.h>
 
@@ -24,8 +25,9 @@ constexpr std::uintptr_t intel_task = 0xfffbd000;
 
 PrivilegedMachine::PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image,
                                      std::uint64_t guest_memory, std::span<const std::uint8_t> package,
-                                     bool rewrite, const std::string& net)
-    : network_(open_guest_network(net)),
+                                     bool rewrite, const std::string& net,
+                                     const std::vector<std::string>& disks)
+    : network_(open_guest_network(net)), disks_(disks),
       layout_(lay_out_privileged(image.bytes, guest_memory, package.size())), header_(image.header),
       rewrite_(rewrite), memory_(Mapping::of_guest(layout_.bytes())),
       machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")), events_(make_events()) {
@@ -65,6 +67,9 @@ void PrivilegedMachine::add_doorbells() {
     if (network_) {
         add_doorbell(port_packets, network_->called());
     }
+    for (unsigned disk = 0; disk < disks_.count(); ++disk) {
+        add_doorbell(port_of_disk(disk), disks_.called(disk));
+    }
 }
 
 void PrivilegedMachine::write_handover(const KvmTime& time) {
@@ -73,6 +78,7 @@ void PrivilegedMachine::write_handover(const KvmTime& time) {
     if (network_) {
         network_->describe(handover.network);
     }
+    disks_.describe(handover.disks);
     at<kvm::Handover>(layout_.handover) = handover;
 }
 
@@ -103,15 +109,21 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
                       {.sent = at<monitored::PacketRing>(layout_.sent.offset),
                        .received = at<monitored::PacketRing>(layout_.received.offset)},
                       [this] { guest_->packets_came(); });
-    return run_with_console(
-        options, *console_, events_,
-        {.run =
-             [&] {
-                 return guest_->run(
-                     [&] { confine_privileged_processor_thread(processor_->descriptor().number()); });
-             },
-         .stop = [&](pthread_t thread) { guest_->stop(thread); }},
-        packets);
+    const std::vector<DiskThread> disks =
+        disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory),
+                       [this] { guest_->packets_came(); });
+    MonitoredEnd end =
+        run_with_console(options, *console_, events_,
+                         {.run =
+                              [&] {
+                                  return guest_->run([&] {
+                                      confine_privileged_processor_thread(processor_->descriptor().number());
+                                  });
+                              },
+                          .stop = [&](pthread_t thread) { guest_->stop(thread); }},
+                         packets, disks);
+    disks_.tell_failures(std::cerr);
+    return end;
 }
 
 namespace {
@@ -136,6 +148,7 @@ nlohmann::json PrivilegedMachine::counts() const {
 
 void PrivilegedMachine::describe(std::ostream& output) const {
     describe_layout(output, layout_, UserMode::isolated);
+    disks_.describe(output);
 }
 
 void PrivilegedMachine::describe_end(std::ostream& output) const {
@@ -143,6 +156,7 @@ void PrivilegedMachine::describe_end(std::ostream& output) const {
     if (network_) {
         network_->describe_end(output);
     }
+    disks_.describe_end(output);
 }
 
 } // namespace previrt

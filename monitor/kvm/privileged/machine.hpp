@@ -2,6 +2,7 @@
 #pragma once
 
 #include "monitor/console/guest_console.hpp"
+#include "monitor/disk/guest_disks.hpp"
 #include "monitor/guest/guest_threads.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/image.hpp"
@@ -17,6 +18,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace previrt {
 
@@ -26,7 +28,8 @@ class PrivilegedMachine {
 public:
     // Throws InputError.
     PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image, std::uint64_t guest_memory,
-                      std::span<const std::uint8_t> package, bool rewrite, const std::string& net);
+                      std::span<const std::uint8_t> package, bool rewrite, const std::string& net,
+                      const std::vector<std::string>& disks);
 
     // Call it once. Runs until the guest ends, or the monitor has to end it.
     MonitoredEnd run(const RunOptions& options);
@@ -49,6 +52,7 @@ private:
     [[nodiscard]] Structure& at(std::uint64_t offset) const;
 
     std::optional<GuestNetwork> network_;
+    GuestDisks disks_;
     KvmLayout layout_;
     kvm_privileged::ImageHeader header_;
     bool rewrite_;

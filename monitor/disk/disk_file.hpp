@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/program.hpp"
+#include "inplace-vmm/backend/disks.hpp"
+#include "monitor/disk/choice.hpp"
+#include "monitor/disk/overlay.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace previrt {
+
+// The open file or block device with a disk's bytes.
+class DiskFile {
+public:
+    // Throws InputError: the message names the file.
+    explicit DiskFile(DiskChoice choice);
+
+    [[nodiscard]] const DiskChoice& choice() const { return choice_; }
+    [[nodiscard]] const backend::Disk& disk() const { return disk_; }
+    // Takes the file out of this, for a program that serves the disk itself.
+    [[nodiscard]] Descriptor take() { return std::move(file_); }
+    [[nodiscard]] int number() const { return file_.number(); }
+    // The writes of a snapshot. nullptr: they go to the file.
+    [[nodiscard]] DiskOverlay* overlay() { return overlay_ ? &*overlay_ : nullptr; }
+    // A flush, and a durable write, reach stable storage.
+    [[nodiscard]] bool is_durable() const { return !overlay_ && !choice_.is_unsafe; }
+
+private:
+    [[noreturn]] void refuse(const std::string& reason) const;
+    void open_file();
+    void measure();
+    void refuse_other_formats() const;
+    [[nodiscard]] bool frees_space() const;
+
+    DiskChoice choice_;
+    Descriptor file_;
+    bool is_device_ = false;
+    backend::Disk disk_{};
+    std::optional<DiskOverlay> overlay_;
+};
+
+} // namespace previrt
