@@ -3,6 +3,7 @@
 
 #include "host/digest.hpp"
 #include "host/input_error.hpp"
+#include "monitor/disk/disk_file.hpp"
 #include "monitor/network/choice.hpp"
 #include "monitor/network/tap.hpp"
 #include "monitor/qemu/machine.hpp"
@@ -21,8 +22,30 @@ std::string options_behind_name(const std::string& net) {
     return comma == std::string::npos ? "" : net.substr(comma);
 }
 
+// QEMU's own controller. A file is a set of descriptors of one descriptor, which QEMU opens by the set's
+// name.
+void add_disk(MachineOptions& machine, DiskChoice choice, std::size_t number) {
+    const std::string name = "disk" + std::to_string(number);
+    std::string drive =
+        "if=none,format=raw,file.driver=file,file.locking=on,auto-read-only=off,discard=unmap,id=" + name +
+        ",file.filename=/dev/fdset/" + std::to_string(number);
+    drive += choice.is_snapshot ? ",snapshot=on" : "";
+    drive += choice.is_read_only ? ",read-only=on" : "";
+    drive += choice.is_unsafe ? ",cache=unsafe" : "";
+    choice.is_read_only = choice.is_read_only || choice.is_snapshot;
+    choice.is_snapshot = false; // QEMU makes the temporary file
+    const int file = machine.hand_on(DiskFile(choice).take());
+    for (const std::string& word :
+         {std::string("-add-fd"), "fd=" + std::to_string(file) + ",set=" + std::to_string(number),
+          std::string("-drive"), drive, std::string("-device"),
+          "nvme,serial=previrt-" + name + ",drive=" + name}) {
+        machine.qemu.push_back(word);
+    }
+}
+
 MachineOptions machine_for(const RunOptions& options) {
     MachineOptions machine;
+    std::size_t disks = 0;
     machine.memory = options.memory;
     machine.qemu = {"-kernel", machine.hand_on_file(options.kernel), "-append",
                     guest_command_line(options.append)};
@@ -37,6 +60,9 @@ MachineOptions machine_for(const RunOptions& options) {
     } else if (options.net.starts_with("tap=")) {
         const int tap = machine.hand_on(open_tap(parse_network(options.net).name));
         add({"-nic", "tap,fd=" + std::to_string(tap) + options_behind_name(options.net) + ",model=e1000"});
+    }
+    for (const DiskChoice& choice : parse_disks(options.disks)) {
+        add_disk(machine, choice, ++disks);
     }
     return machine;
 }
