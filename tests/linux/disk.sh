@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# disk.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY
+# A guest's disk: what the guest writes is in the file, in whatever way it writes; a disk with `ro` and one with `snapshot`
+# leave the file as it is; lack of space and bytes that are gone on the host are errors in the guest; and when the monitor is
+# killed, the file has every write that the guest was told of.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+on=$1 kernel=$2 build=$3
+previrt=$build/toolchain/previrt
+disk=$work/disk,comma.img
+option=$work/disk,,comma.img
+mib=32
+truncate -s ${mib}M "$disk"
+options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-200}" --verbose --append quiet)
+
+fail() { # MESSAGE
+    cat "$work/console" "$work/messages" 2>/dev/null || true
+    echo "disk: FAILED: $1"
+    exit 1
+}
+step() { # WHAT COUNT-OF-RIGHTS OPTION ...
+    local what=$1 count=$2
+    shift 2
+    make_program_initrd "$build" disk "disk $what /dev/nvme0n1"
+    run_guest "$previrt" "$on" "${options[@]}" "$@"
+    require_right disk disk "$count"
+}
+has_all_blocks() { # FILE COUNT
+    python3 - "$1" "$2" <<'PYTHON'
+import sys
+path, count = sys.argv[1], int(sys.argv[2])
+with open(path, "rb") as file:
+    for number in range(count):
+        if file.read(4096) != b"block %09d\n" % number * 256:
+            sys.exit(f"disk: block {number} is not in the file")
+PYTHON
+}
+blocks=$((mib * 256))
+
+step check 7 --disk "$option"
+has_all_blocks "$disk" $blocks
+before=$(sha256sum <"$disk")
+step read-only 2 --disk "$option,ro"
+# QEMU's controller does not say so: the writes fail.
+[ "$on" = bare ] || grep -q 'disk: Linux knows that it is read-only' "$work/console" || fail "the disk does not say that it is read-only"
+step check 7 --disk "$option,snapshot"
+[ "$(sha256sum <"$disk")" = "$before" ] || fail "a disk with ro or snapshot has changed its file"
+echo "disk: ro and snapshot left the file as it was"
+
+if [ "$on" != bare ]; then # there, QEMU stops the machine or not as it likes
+    # A file system with less space than the disk.
+    mkdir "$work/small"
+    if mount -t tmpfs -o size=4M none "$work/small" 2>/dev/null; then
+        trap 'umount "$work/small"; rm -rf "$work"' EXIT
+        truncate -s ${mib}M "$work/small/disk"
+        step full 2 --disk "$work/small/disk"
+        grep -q 'requests of the guest failed' "$work/messages" || fail "nobody told of the lack of space"
+    fi
+    truncate -s ${mib}M "$work/shorter"
+    make_program_initrd "$build" disk "disk shorter /dev/nvme0n1"
+    : >"$work/console"
+    (
+        until grep -q 'disk: take the end away' "$work/console"; do sleep 0.1; done
+        truncate -s 1M "$work/shorter"
+        echo
+        sleep 1
+    ) | {
+        status=0
+        isolate=()
+        [[ $on != *-isolate ]] || isolate=(--isolate)
+        "$previrt" run --on "${on%-isolate}" "${isolate[@]}" "${options[@]}" --disk "$work/shorter" 2>"$work/messages" >"$work/console" ||
+            status=$?
+        cat "$work/console" "$work/messages"
+        [ $status -eq 0 ]
+    } || fail "a file that became shorter"
+    [ "$(grep -c '^disk: .*: right' "$work/console")" -eq 3 ] || fail "a file that became shorter"
+fi
+
+# Killed in the middle.
+make_program_initrd "$build" disk "disk acknowledge /dev/nvme0n1"
+for wanted in 5 50 500; do
+    rm -f "$disk"
+    truncate -s ${mib}M "$disk"
+    isolate=()
+    [[ $on != *-isolate ]] || isolate=(--isolate)
+    "$previrt" run --on "${on%-isolate}" "${isolate[@]}" "${options[@]}" --disk "$option" </dev/null \
+        >"$work/console" 2>"$work/messages" &
+    process=$!
+    until grep -q "disk: acknowledged $wanted" "$work/console"; do
+        kill -0 $process 2>/dev/null || fail "the guest has ended"
+        sleep 0.02
+    done
+    kill -KILL $process
+    wait $process 2>/dev/null || true
+    # The last line may be cut.
+    last=$(sed -n 's/\r*$//; s/^disk: acknowledged \([0-9]*\)$/\1/p' "$work/console" | head -n -1 | tail -n 1)
+    has_all_blocks "$disk" $((last + 1)) || fail "a write that the guest was told of is lost"
+    echo "disk: killed behind block $last: all are there"
+done
+echo "disk: all passed on $on"
