@@ -124,6 +124,7 @@ void print_counters() {
     member("floating_memory") << counters.floating_memory;
     member("pages_released") << counters.pages_released;
     member("packet_calls") << counters.packet_calls;
+    member("disk_requests") << counters.disk_requests;
     print << "}\n";
 }
 

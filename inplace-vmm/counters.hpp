@@ -39,6 +39,7 @@ struct Counters {
     std::uint64_t floating_memory;
     std::uint64_t pages_released; // that the guest gave back to the host
     std::uint64_t packet_calls;   // doorbells to the peer, which were needed because it waited
+    std::uint64_t disk_requests;  // that the host took
 };
 
 extern "C" Counters counters;

@@ -173,6 +173,10 @@ void check_disks(const RunOptions& options, const Place& place) {
             "--disk: the in-place VMM models the disks' controllers, and with --no-rewrite there is no "
             "such VMM: leave out one of them");
     }
+    if (place.disks == PlaceDisks::of_vmm && options.memory > Pc::disk_memory) {
+        throw InputError("--disk: the controllers have their registers below 4 GiB, so that --memory may be "
+                         "4048M at most");
+    }
     parse_disks(options.disks);
 }
 

@@ -87,7 +87,7 @@ Nvme::Outcome Nvme::transfer_data(const Surroundings& with, const Command& comma
     return {.status = status};
 }
 
-[[gnu::noinline]] Nvme::Outcome Nvme::identify(const Surroundings& with, const Command& command) {
+[[gnu::noinline]] Nvme::Outcome Nvme::identify(const Surroundings& with, const Command& command) const {
     std::array<std::uint8_t, data_bytes> data{};
     const Status status = nvme::identify(command, medium, data);
     return status == Status::success ? transfer_data(with, command, data_bytes, data) : failed(status);

@@ -19,6 +19,6 @@ inline constexpr std::uint32_t error_log_entries = 4;
 inline constexpr char firmware_revision[] = "1.0";
 
 // Fills in the data structure that the command asks for.
-Status identify(const Command& command, const Medium& medium, DataRoom data);
+Status identify(const Command& command, const Medium& medium, DataRoom room);
 
 } // namespace previrt::nvme

@@ -127,7 +127,8 @@ Nvme::Outcome Nvme::read_or_write(const Surroundings& with, const Command& comma
     }
     const bool is_durable = writes && medium.keeps_writes &&
                             ((command.cdw12() & force_unit_access) != 0 || !features.caches_writes);
-    const SlotUse use = !writes ? SlotUse::read : is_durable ? SlotUse::durable_write : SlotUse::write;
+    const SlotUse use_of_write = is_durable ? SlotUse::durable_write : SlotUse::write;
+    const SlotUse use = writes ? use_of_write : SlotUse::read;
     return submit(with,
                   {.token = 0,
                    .operation = writes ? Operation::write : Operation::read,

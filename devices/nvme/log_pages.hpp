@@ -42,8 +42,8 @@ struct Log {
 
     void add_error(ErrorEntry entry);
     // Fills in the page, and returns its length. nullopt: there is no such page.
-    std::optional<std::uint32_t> page(std::uint32_t identifier, const Features& features,
-                                      const Medium& medium, DataRoom room) const;
+    [[nodiscard]] std::optional<std::uint32_t> page(std::uint32_t identifier, const Features& features,
+                                                    const Medium& medium, DataRoom room) const;
 
 private:
     void write_errors(DataRoom room) const;

@@ -56,7 +56,7 @@ struct Nvme {
 
     // nullopt, false: not modelled, and the VMM must stop the guest. Registers are 4 or 8 bytes wide;
     // `offset` is the offset in the BAR.
-    std::optional<std::uint64_t> read(std::uint32_t offset, unsigned width) const;
+    [[nodiscard]] std::optional<std::uint64_t> read(std::uint32_t offset, unsigned width) const;
     bool write(std::uint32_t offset, unsigned width, std::uint64_t value);
 
     [[nodiscard]] bool interrupt_line() const {
@@ -115,15 +115,15 @@ private:
     void end_reset();
 
     Outcome execute_admin(const Surroundings& with, const nvme::Command& command);
-    Outcome transfer_data(const Surroundings& with, const nvme::Command& command, std::uint32_t bytes,
-                          std::span<const std::uint8_t> data);
-    Outcome identify(const Surroundings& with, const nvme::Command& command);
+    static Outcome transfer_data(const Surroundings& with, const nvme::Command& command, std::uint32_t bytes,
+                                 std::span<const std::uint8_t> data);
+    [[nodiscard]] Outcome identify(const Surroundings& with, const nvme::Command& command) const;
     Outcome get_log_page(const Surroundings& with, const nvme::Command& command);
     Outcome create_completion_queue(const nvme::Command& command);
     Outcome create_submission_queue(const nvme::Command& command);
     Outcome delete_completion_queue(const nvme::Command& command);
     Outcome delete_submission_queue(const nvme::Command& command);
-    Outcome get_features(const nvme::Command& command) const;
+    [[nodiscard]] Outcome get_features(const nvme::Command& command) const;
     Outcome set_features(const nvme::Command& command);
     [[nodiscard]] std::uint8_t told_warning() const {
         return static_cast<std::uint8_t>(features.critical_warning() &
@@ -138,8 +138,8 @@ private:
     Outcome flush(const Surroundings& with, const nvme::Command& command, std::uint32_t queue);
     Outcome manage_dataset(const nvme::Command& command, std::uint32_t queue);
     void discard_ranges(const Surroundings& with);
-    void discard_next(const Surroundings& with, std::uint32_t slot);
-    void finish_slot(const GuestMemory& memory, std::uint32_t slot, nvme::Status status);
+    void discard_next(const Surroundings& with, std::uint32_t number);
+    void finish_slot(const GuestMemory& memory, std::uint32_t number, nvme::Status status);
     Outcome submit(const Surroundings& with, const nvme::Transfer& transfer, const nvme::Slot& slot);
     [[nodiscard]] bool is_in_range(std::uint64_t lba, std::uint64_t blocks) const {
         return lba <= medium.blocks() && blocks <= medium.blocks() - lba;

@@ -154,12 +154,11 @@ bool Pc::floats_beside_device(std::uint16_t port, unsigned width, unsigned byte)
 }
 
 bool Pc::claims_memory(std::uint64_t address, std::uint64_t bytes) const {
-    const auto overlaps = [&](std::uint64_t place, std::uint64_t length) {
-        return address < place ? bytes > place - address : address - place < length;
-    };
-    return (local_apic.is_enabled() && overlaps(LocalApic::place, LocalApic::place_bytes)) ||
+    return (local_apic.is_enabled() && overlap(address, bytes, LocalApic::place, LocalApic::place_bytes)) ||
            (has_network && network_function().decodes_memory() &&
-            overlaps(network_function().bar_address(dp83820::memory_bar), dp83820::memory_bar_bytes));
+            overlap(address, bytes, network_function().bar_address(dp83820::memory_bar),
+                    dp83820::memory_bar_bytes)) ||
+           disk_claims(address, bytes);
 }
 
 std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned width, std::uint64_t now) {
@@ -169,6 +168,9 @@ std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned wid
     }
     if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
         return read_network(*offset, now);
+    }
+    if (const std::optional<DiskRegister> place = disk_register(address)) {
+        return disks[place->disk].read(place->offset, width);
     }
     return std::nullopt;
 }
@@ -182,6 +184,11 @@ Pc::Written Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_
     }
     if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
         return write_network(*offset, static_cast<std::uint32_t>(value), now);
+    }
+    if (const std::optional<DiskRegister> place = disk_register(address)) {
+        const bool is_modelled = disks[place->disk].write(place->offset, width, value);
+        update_disk_line();
+        return is_modelled ? Written::disk : Written::nothing;
     }
     return Written::nothing;
 }

@@ -3,6 +3,7 @@
 
 #include "devices/dp83820/dp83820.hpp"
 #include "devices/local_apic/local_apic.hpp"
+#include "devices/nvme/nvme.hpp"
 #include "devices/pci/pci.hpp"
 #include "devices/pic8259/pic_pair.hpp"
 #include "devices/pit8254/pit8254.hpp"
@@ -12,6 +13,7 @@
 #include "devices/uart16550/uart16550.hpp"
 #include "devices/virtio_balloon/virtio_balloon.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -26,8 +28,10 @@ enum class Request : std::uint8_t { none, reset };
 // The VMM calls start(), and local_apic.start() if it models the processor too. It calls advance(now)
 // whenever it looks for interrupts, and interrupt_requested() and acknowledge() when it may deliver one. It
 // sleeps at most until next_event(). After uart.receive(), uart.take_transmitted() or a packet of the network
-// card it calls update_lines().
+// card it calls update_lines(), and after a step of a disk update_disk_line().
 struct Pc {
+    static constexpr std::uint32_t most_disks = 8;
+
     PicPair pic{};
     LocalApic local_apic{};
     Pit8254 pit{};
@@ -38,6 +42,7 @@ struct Pc {
     KeyboardController keyboard{};
     Dp83820 network{};       // if has_network
     VirtioBalloon balloon{}; // if has_balloon
+    std::array<Nvme, most_disks> disks{};
     bool has_network = false;
     bool has_balloon = false;
     Request request = Request::none; // stays until the VMM takes it
@@ -46,16 +51,21 @@ struct Pc {
     std::uint64_t lost_timer_edges = 0; // of those: without an interrupt of their own
     std::uint32_t network_index = 0;    // among the functions of `pci`
     std::uint32_t balloon_index = 0;
+    std::uint32_t disk_count = 0;
+    std::array<std::uint32_t, most_disks> disk_indexes{};
 
     static constexpr unsigned timer_irq = 0;
     static constexpr unsigned uart_irq = 4;
     static constexpr unsigned rtc_irq = 8;
     static constexpr unsigned network_irq = 11;
     static constexpr unsigned balloon_irq = 10;
+    static constexpr unsigned disk_irq = 9;       // of all disks
     static constexpr unsigned network_device = 3; // on the PCI bus
     static constexpr unsigned balloon_device = 4;
-    // The initial address of the card's registers, above RAM.
+    static constexpr unsigned first_disk_device = 16;
+    // The initial addresses of registers, above RAM.
     static constexpr std::uint32_t network_memory = 0xfe00'0000;
+    static constexpr std::uint32_t disk_memory = 0xfd00'0000; // of the first disk; the others' follow
     static constexpr std::uint16_t network_ports = 0xc000;
     static constexpr std::uint16_t balloon_ports = 0xc100;
     static constexpr std::uint16_t uart_port = 0x3f8;
@@ -65,11 +75,19 @@ struct Pc {
     // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);
     void insert_balloon();
+    // At most most_disks times.
+    void insert_disk(const nvme::Medium& medium);
     // The card may reach the guest's memory.
     [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
 
     // The driver has given the balloon something, and the balloon may reach the guest's memory.
     [[nodiscard]] bool balloon_is_notified() const;
+    [[nodiscard]] bool disk_masters_bus(std::uint32_t disk) const {
+        return disk_function(disk).masters_bus();
+    }
+    [[nodiscard]] bool is_disk_register(std::uint64_t address) const {
+        return disk_register(address).has_value();
+    }
 
     // nullopt, false: no device claims the port, or a device claims it and does not model the access. `width`
     // is 1, 2 or 4 bytes; bytes outside the device float.
@@ -82,7 +100,7 @@ struct Pc {
     // is not modelled.
     std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
     // transmit_request: repeats a pending request of the network card, and changes nothing.
-    enum class Written : std::uint8_t { nothing, local_apic, network_card, transmit_request };
+    enum class Written : std::uint8_t { nothing, local_apic, network_card, transmit_request, disk };
     Written write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
     [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const;
 
@@ -106,6 +124,7 @@ struct Pc {
     void update_lines();
     void update_network_line(std::uint64_t now);
     void update_balloon_line();
+    void update_disk_line();
 
     // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
     // change it.
@@ -134,6 +153,19 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> balloon_register(std::uint16_t port) const;
     std::optional<std::uint32_t> read_balloon(std::uint32_t offset, unsigned width);
     bool write_balloon(std::uint32_t offset, unsigned width, std::uint32_t value);
+    struct DiskRegister {
+        std::uint32_t disk;
+        std::uint32_t offset;
+    };
+    [[nodiscard]] const PciFunction& disk_function(std::uint32_t disk) const {
+        return pci.functions[disk_indexes[disk]];
+    }
+    [[nodiscard]] std::optional<DiskRegister> disk_register(std::uint64_t address) const;
+    [[nodiscard]] bool disk_claims(std::uint64_t address, std::uint64_t bytes) const;
+    static constexpr bool overlap(std::uint64_t address, std::uint64_t bytes, std::uint64_t place,
+                                  std::uint64_t length) {
+        return address < place ? bytes > place - address : address - place < length;
+    }
     // As firmware leaves a card: decoded, and with a level-triggered interrupt of 8 to 15.
     void configure(PciFunction& function, unsigned irq);
     struct Lines {

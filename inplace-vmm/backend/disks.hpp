@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "inplace-vmm/backend/disk.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 
 namespace previrt::backend {
 
-constexpr unsigned most_disks = 8;
 // Of one request, in data and in pieces.
 constexpr std::uint32_t most_request_bytes = std::uint32_t{1} << 20U;
 constexpr std::uint32_t most_request_pieces = 257; // pages of 4 KiB, the first of which may begin anywhere
-
-struct Disk {
-    std::uint64_t bytes;       // a multiple of block_bytes
-    std::uint32_t block_bytes; // 512 or 4096
-    bool is_read_only;
-    bool keeps_writes; // a write may be lost with this machine's power until a flush; false: never
-    bool discards;     // a discarded range returns its space
-};
 
 unsigned disk_count(); // fixed from the start
 Disk disk(unsigned number);

@@ -96,6 +96,7 @@ std::vector<DiskChoice> parse_disks(const std::vector<std::string>& texts) {
         throw InputError("--disk: a guest has " + std::to_string(backend::most_disks) + " disks at most");
     }
     std::vector<DiskChoice> choices;
+    choices.reserve(texts.size());
     for (const std::string& text : texts) {
         choices.push_back(parse_disk(text));
     }

@@ -282,7 +282,7 @@ void DiskServer::start_allocation(unsigned slot, int mode) {
 }
 
 // The memory for the next bytes.
-std::span<const iovec> DiskServer::gather(Request& request, std::uint64_t bytes) const {
+std::span<const iovec> DiskServer::gather(Request& request, std::uint64_t bytes) {
     const std::span<iovec> pieces =
         std::span(request.pieces).subspan(request.first_piece, request.piece_count - request.first_piece);
     if (bytes == request.bytes - request.done) {

@@ -89,7 +89,7 @@ private:
     void take_success(unsigned slot, std::uint64_t bytes);
     void take_failure(unsigned slot, int error);
     void finish_step(unsigned slot);
-    [[nodiscard]] std::span<const iovec> gather(Request& request, std::uint64_t bytes) const;
+    static std::span<const iovec> gather(Request& request, std::uint64_t bytes);
     static void skip(Request& request, std::uint64_t bytes);
     void complete(unsigned slot, backend::DiskResult result);
     void deliver();

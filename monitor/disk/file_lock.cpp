@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/disk/file_lock.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <initializer_list>
@@ -51,17 +52,8 @@ bool lock(int file, std::span<const Use> uses, std::span<const Use> refused) {
             return false;
         }
     }
-    for (const Use use : uses) {
-        if (!is_free(file, first_refusal + use)) {
-            return false;
-        }
-    }
-    for (const Use use : refused) {
-        if (!is_free(file, first_use + use)) {
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::all_of(uses, [&](Use use) { return is_free(file, first_refusal + use); }) &&
+           std::ranges::all_of(refused, [&](Use use) { return is_free(file, first_use + use); });
 }
 
 } // namespace

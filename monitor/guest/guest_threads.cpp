@@ -93,6 +93,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     }
     std::vector<Outcome> of_disks(disks.size());
     std::vector<std::thread> disk_threads;
+    disk_threads.reserve(disks.size());
     for (std::size_t i = 0; i < disks.size(); ++i) {
         disk_threads.emplace_back([&of_disk = of_disks[i], &disk = disks[i]] { of_disk.of(disk.run); });
     }

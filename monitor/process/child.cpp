@@ -258,8 +258,11 @@ private:
             require(moves[i].from < 0 || apart[i] >= 0, ProcessStep::descriptors);
         }
         for (std::size_t i = 0; i < std::size(moves); ++i) {
-            require(apart[i] < 0 || dup3(apart[i], moves[i].to, moves[i].flags) >= 0,
-                    ProcessStep::descriptors);
+            if (apart[i] < 0) {
+                close(moves[i].to); // somebody else's
+            } else {
+                require(dup3(apart[i], moves[i].to, moves[i].flags) >= 0, ProcessStep::descriptors);
+            }
         }
         monitor_ = monitor_place;
         for (const int standard : {0, 1, 2}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "inplace-vmm/backend/disks.hpp"
+#include "inplace-vmm/backend/disk.hpp"
 
 #include <array>
 #include <cstdint>

@@ -165,6 +165,7 @@ TEST(Run, WhatCannotRunIsRefused) {
                 "--disk: --on " + place + " has no disks so far; these have: process, kvm, bare");
     }
     refused("--on kvm --disk d,rw " + kernel, "'rw' is not understood there");
+    refused("--on process --disk d --memory 4064M " + kernel, "--memory may be 4048M at most");
     refused("--on xen-domu --net switch=socket " + kernel, "--on xen-domu has user, tap=NAME, none");
     refused("--on xen-domu --net user,host-loopback,mtu=9000 " + kernel, "its mtu is 1500");
     refused("--on kvm-nested --net switch=socket " + kernel, "--on kvm-nested has user, tap=NAME, none");

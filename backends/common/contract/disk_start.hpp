@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/common/contract/console_ring.hpp"
-#include "inplace-vmm/backend/disks.hpp"
+#include "inplace-vmm/backend/disk.hpp"
 
 #include <cstdint>
 

@@ -168,7 +168,7 @@ public:
     }
 
 private:
-    RecordHeader read_header(std::uint32_t start, std::uint32_t bytes) const {
+    [[nodiscard]] RecordHeader read_header(std::uint32_t start, std::uint32_t bytes) const {
         RecordHeader header;
         std::memcpy(&header, &ring_.bytes[start % End::room], sizeof(header));
         asm volatile("" : : : "memory"); // it must not be read again

@@ -13,12 +13,13 @@ namespace {
 
 DiskRequests& requests_of(unsigned disk) {
     static std::optional<DiskRequests> of_disks[most_disks];
-    if (!of_disks[disk]) {
+    std::optional<DiskRequests>& requests = of_disks[disk];
+    if (!requests) {
         const DiskStart& start = disks().disks[disk];
-        of_disks[disk].emplace(*reinterpret_cast<DiskRequestRing*>(place_of(start.requests)),
-                               *reinterpret_cast<DiskCompletionRing*>(place_of(start.completions)));
+        requests.emplace(*reinterpret_cast<DiskRequestRing*>(place_of(start.requests)),
+                         *reinterpret_cast<DiskCompletionRing*>(place_of(start.completions)));
     }
-    return *of_disks[disk];
+    return *requests;
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "backends/kvm/privileged/domain.hpp"
 #include "frontends/x86/devices/balloon.hpp"
+#include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
 #include "inplace-vmm/backend/console.hpp"
@@ -24,9 +25,10 @@ std::uint32_t vector_of(PicPair pic) {
 
 void take_devices() {
     std::memcpy(static_cast<void*>(&pc), pointer_to(mailbox.devices), sizeof(pc));
-    // A guest whose devices stay with the monitor has neither: nobody would serve them.
+    // A guest whose devices stay with the monitor has none of them: nobody would serve them.
     insert_network_card();
     insert_balloon();
+    insert_disks();
     take_events();
     predict();
 }

@@ -2,6 +2,7 @@
 #include "frontends/x86/devices/machine.hpp"
 
 #include "frontends/x86/devices/balloon.hpp"
+#include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/network.hpp"
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/backend/time.hpp"
@@ -56,6 +57,7 @@ void take_events() {
         pc.rest_processor(true); // so that no frame waits for a further one
     }
     serve_balloon();
+    serve_disks();
     move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {
@@ -81,6 +83,11 @@ void interrupt_controller_was_written() {
 
 void network_card_was_written(std::uint64_t now) {
     move_packets(now);
+    set_timer();
+}
+
+void disk_was_written() {
+    serve_disks();
     set_timer();
 }
 

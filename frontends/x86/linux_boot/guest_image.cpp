@@ -2,6 +2,7 @@
 #include "frontends/x86/linux_boot/guest_image.hpp"
 
 #include "frontends/x86/devices/balloon.hpp"
+#include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/floating_bus.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
@@ -235,6 +236,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
     pc.start(backend::epoch() + now, backend::guest_ram_bytes(), now);
     insert_network_card();
     insert_balloon();
+    insert_disks();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,
             .boot_params = boot_params_at,

@@ -272,7 +272,7 @@ TEST_F(Relay, AGuestThatWaitsIsLeftInPeace) {
         EXPECT_EQ(take_frame(other()), make_numbered_frame(i, 60));
     }
     EXPECT_EQ(stop().calls, 0U);
-    EXPECT_EQ(received_->reader_waits, 1U);
+    EXPECT_EQ(received_->counters.reader_waits, 1U);
 }
 
 TEST_F(Relay, WhatIsNoFrameIsDropped) {

@@ -52,6 +52,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     counters.packets_received = 8;
     counters.packets_lost = 9;
     counters.packet_calls = 10;
+    counters.disk_requests = 11;
     const nlohmann::json line = printed_counters();
     value = ~std::uint64_t{0};
     for (const SiteKindInfo& info : site_kinds) {
@@ -73,6 +74,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     EXPECT_EQ(line.at("packets_received"), 8);
     EXPECT_EQ(line.at("packets_lost"), 9);
     EXPECT_EQ(line.at("packet_calls"), 10);
+    EXPECT_EQ(line.at("disk_requests"), 11);
 }
 
 TEST(Printing, NumbersAndLongText) {

@@ -12,6 +12,7 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
+#include "tests/unit/vmm/fake_disks.hpp"
 #include "tests/unit/vmm/fake_tables.hpp"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ std::vector<std::uint64_t> shadow_memory;
 
 void start(std::uint64_t ram_bytes, std::uint32_t table_count) {
     host = {};
+    disks.clear();
     std::ranges::fill(treatments, Treatment{});
     vcpu = {};
     counters = {};

@@ -185,11 +185,11 @@ TEST_F(NvmeAdmin, LogPages) {
     ASSERT_EQ(get_log(4, 4096).status, 0);
     EXPECT_EQ(ram.load<std::uint64_t>(data), 0U);
     ASSERT_EQ(get_log(5, 4096).status, 0);
-    EXPECT_EQ(ram.load<std::uint32_t>(data + (4 * 6)), 1U);        // identify
-    EXPECT_EQ(ram.load<std::uint32_t>(data + (4 * 0x10)), 0U);     // firmware commit
-    EXPECT_EQ(ram.load<std::uint32_t>(data + 1024 + (4 * 1)), 3U); // write
-    EXPECT_EQ(ram.load<std::uint32_t>(data + 1024 + (4 * 9)), 3U); // dataset management
-    EXPECT_EQ(ram.load<std::uint32_t>(data + 1024 + (4 * 5)), 0U); // compare
+    EXPECT_EQ(ram.load<std::uint32_t>(data + (std::uint64_t{4} * 6)), 1U);        // identify
+    EXPECT_EQ(ram.load<std::uint32_t>(data + (std::uint64_t{4} * 0x10)), 0U);     // firmware commit
+    EXPECT_EQ(ram.load<std::uint32_t>(data + 1024 + (std::uint64_t{4} * 1)), 3U); // write
+    EXPECT_EQ(ram.load<std::uint32_t>(data + 1024 + (std::uint64_t{4} * 9)), 3U); // dataset management
+    EXPECT_EQ(ram.load<std::uint32_t>(data + 1024 + (std::uint64_t{4} * 5)), 0U); // compare
     EXPECT_EQ(get_log(6, 512).code(), Status::invalid_log_page);
     EXPECT_EQ(get_log(0x80, 512).code(), Status::invalid_log_page);
     EXPECT_EQ(admin(AdminOpcode::get_log_page, 2, 0, 1).code(), Status::invalid_field); // of a namespace

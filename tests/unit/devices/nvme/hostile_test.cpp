@@ -74,9 +74,10 @@ private:
         constexpr std::uint8_t admin[] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12};
         constexpr std::uint8_t io[] = {0, 1, 2, 8, 9};
         Command made{};
-        made.opcode = choose(16) == 0 ? static_cast<std::uint8_t>(random_())
-                      : queue == 0    ? admin[choose(std::size(admin))]
-                                      : io[choose(std::size(io))];
+        made.opcode = queue == 0 ? admin[choose(std::size(admin))] : io[choose(std::size(io))];
+        if (choose(16) == 0) {
+            made.opcode = static_cast<std::uint8_t>(random_());
+        }
         made.flags = choose(32) == 0 ? static_cast<std::uint8_t>(random_()) : 0;
         made.namespace_id = choose(8) == 0 ? choose(3) : 1;
         made.prp1 = address();
@@ -98,7 +99,7 @@ private:
     }
 
     void post(std::uint32_t queue, const Command& what) {
-        SubmissionQueue& to = nvme.submission[queue];
+        const SubmissionQueue& to = nvme.submission[queue];
         const Pair& pair = pairs[queue];
         if (!to.exists() || pair.entries == 0) {
             return;

@@ -31,7 +31,7 @@ protected:
         made.prp1 = data;
         return run(1, made);
     }
-    void put_range(std::uint32_t number, std::uint64_t lba, std::uint32_t blocks) {
+    void put_range(std::uint64_t number, std::uint64_t lba, std::uint32_t blocks) {
         ram.store(data + (16 * number), std::uint32_t{0});
         ram.store(data + (16 * number) + 4, blocks);
         ram.store(data + (16 * number) + 8, lba);
@@ -181,7 +181,7 @@ TEST_F(NvmeIo, DiscardsRanges) {
     put_range(0, 0, 0);
     EXPECT_EQ(discard(1).status, 0);
     for (std::uint32_t i = 0; i < 256; ++i) {
-        put_range(i, i * 3, 1);
+        put_range(i, std::uint64_t{i} * 3, 1);
     }
     done.clear();
     EXPECT_EQ(discard(256).status, 0);
@@ -249,6 +249,7 @@ TEST_F(NvmeIo, WaitsForRoomOfTheMedium) {
 TEST_F(NvmeIo, EndsInTheMediumsOrder) {
     holds_work = true;
     std::vector<std::uint16_t> identifiers;
+    identifiers.reserve(5);
     for (unsigned i = 0; i < 5; ++i) {
         identifiers.push_back(put(1, command(IoOpcode::write_zeroes, i)));
     }

@@ -102,8 +102,8 @@ TEST_F(NvmeAsLinux, MovesDataUnderLoad) {
     for (unsigned round = 0; round < 40; ++round) {
         for (unsigned i = 0; i < 100; ++i) { // one doorbell for all
             const std::uint64_t address = data + (i * std::uint64_t{0x4000});
-            Command made = command(IoOpcode::write, i * 32, 32);
-            give_memory(made, address, 0x4000, lists + (i * 64));
+            Command made = command(IoOpcode::write, std::uint64_t{i} * 32, 32);
+            give_memory(made, address, 0x4000, lists + (std::uint64_t{i} * 64));
             fill(address, 0x4000, static_cast<std::uint8_t>(round + i));
             put(1, made);
         }

@@ -98,7 +98,7 @@ TEST_F(NvmeReset, TwiceInARow) {
 TEST_F(NvmeReset, DropsDiscardsAndDeletions) {
     room = 1;
     start_transfers(1);
-    for (std::uint32_t i = 0; i < 2; ++i) {
+    for (std::uint64_t i = 0; i < 2; ++i) {
         ram.store(data + 4 + (16 * i), std::uint32_t{8});
     }
     Command trim = command(IoOpcode::dataset_management);
