@@ -7,7 +7,9 @@
 // EAX of XSAVE and XRSTOR: all components but AMX's tile data (18). A host process has none unless it asked
 // Linux for it, and Linux's signal frames then have no room for it; yet XRSTOR touches the last byte of each
 // component that the mask names, also of one that the area does not have.
-#define SAVED_COMPONENTS 0xfffbffff
+// And without the rights of protection keys (9): a program can take all of them away, and the VMM, which has loaded
+// them, then reaches none of its memory.
+#define SAVED_COMPONENTS 0xfffbfdff
 
 #define CALL_CLOSE 3
 #define CALL_MMAP 9
