@@ -10,7 +10,8 @@ namespace previrt {
 // registers and the last events.
 [[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason);
 [[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason, std::uint64_t value);
-[[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason, std::uint64_t value, std::string_view detail);
+[[noreturn, gnu::cold, gnu::noinline]] void stop_guest(std::string_view reason, std::uint64_t value,
+                                                       std::string_view detail);
 
 // The guest's kernel has panicked: prints the registers and the last events. The guest goes on, and ends
 // itself.
