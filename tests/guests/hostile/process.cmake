@@ -135,7 +135,8 @@ in_process(process_storms 1 "^previrt: the host ended the guest: signal Unknown 
 
 # User mode beside its kernel, and in processes of its own.
 in_process(user_process 0 "^places of the kernel's that a load of user mode reaches: [1-9]" user_reaches_kernel)
-foreach(case user_is_kept_from_kernel user_attacks_first_seed user_attacks_second_seed user_attacks_third_seed)
+foreach(case user_is_kept_from_kernel user_takes_all_rights user_attacks_first_seed user_attacks_second_seed
+    user_attacks_third_seed)
   set(image ${CMAKE_CURRENT_BINARY_DIR}/process_${case}.elf)
   assemble_hostile(user_process ${case} ${image} -DIN_PROCESS)
   list(APPEND hostile_images ${image})

@@ -12,7 +12,7 @@
 
 #define user_stub UINT64_C(0x782ef000) /* backends/process/contract/layout.hpp */
 
-extern const char user_load[], user_store[], user_attack[];
+extern const char user_load[], user_store[], user_rights[], user_attack[];
 /* RDI: where. It ends with the exit's vector if nothing stopped it. */
 asm(".pushsection .user, \"aw\"\n"
     "user_load: mov (%rdi), %rax\n"
@@ -47,6 +47,24 @@ CASE user_is_kept_from_kernel(void) {
     check_equal("or a jump",
                 run_user((const char*)user_load - user_address(user_load) + vmm_image, 0).frame.vector,
                 vector_page_fault);
+}
+
+/* On a processor with protection keys, user mode is left without a right to any page. Any other has no such instruction. */
+asm(".pushsection .user, \"aw\"\n"
+    "user_rights: mov $-1, %eax\n"
+    "	xor %ecx, %ecx\n"
+    "	xor %edx, %edx\n"
+    "	.byte 0x0f, 0x01, 0xef\n" /* wrpkru */
+    "	plain int $0x80\n"
+    ".popsection");
+
+CASE user_takes_all_rights(void) {
+    prepare_user();
+    const uint64_t vector = run_user(user_rights, 0).frame.vector;
+    check("user mode ends as the processor has it", vector == user_exit || vector == vector_invalid_opcode);
+    check_equal("the next program has all rights", run_user(user_load, user_address(user_rights)).frame.vector, user_exit);
+    check_equal("places of the kernel's that it reaches", reached(user_load), 0);
+    check_equal("and a store", reached(user_store), 0);
 }
 
 /* RDI: a seed. The state is filled with what comes of it, sometimes with addresses of its own and words that
