@@ -4,12 +4,11 @@
 #include "devices/dp83820/configuration_space.hpp"
 #include "devices/dp83820/dp83820.hpp"
 #include "tests/fuzz/dp83820_step.hpp"
+#include "tests/fuzz/steps.hpp"
 #include "tests/unit/devices/dp83820/descriptor_layout.hpp"
 #include "tests/unit/devices/dp83820/frames.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace previrt {
@@ -22,15 +21,8 @@ using namespace ethernet;
 constexpr std::uint64_t ram_bytes = 0x1'0000;
 constexpr std::uint32_t list = 0x1000;
 constexpr std::uint32_t stride = 32;
-constexpr std::size_t most_steps = 4096;
 // A look, the data and a write back for each descriptor, and a few more at the ends.
 constexpr std::uint64_t most_accesses = 8 * std::uint64_t{Dp83820::most_descriptors};
-
-void check(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 class Machine {
 public:
@@ -169,12 +161,6 @@ private:
 } // namespace previrt
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    previrt::Machine machine;
-    const std::size_t steps = std::min(size / sizeof(previrt::Step), previrt::most_steps);
-    for (std::size_t i = 0; i < steps; ++i) {
-        previrt::Step step{};
-        std::memcpy(&step, data + (i * sizeof(step)), sizeof(step));
-        machine.run(step);
-    }
+    previrt::run_steps<previrt::Machine, previrt::Step>(data, size);
     return 0;
 }

@@ -4,12 +4,11 @@
 #include "devices/nvme/nvme.hpp"
 #include "devices/nvme/registers.hpp"
 #include "tests/fuzz/nvme_step.hpp"
+#include "tests/fuzz/steps.hpp"
 #include "tests/unit/devices/dp83820/ram.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace previrt {
@@ -20,16 +19,9 @@ using namespace nvme;
 
 constexpr std::uint64_t ram_bytes = 0x8'0000;
 constexpr std::uint64_t disk_bytes = 0x20'0000;
-constexpr std::size_t most_steps = 4096;
 constexpr std::size_t most_transfers = 40; // of the medium at a time
 // Of one call: each command looks at its list and its pieces, and 17 queues have at most so many commands.
 constexpr std::uint64_t most_accesses = 2'000'000;
-
-void check(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 class Machine {
 public:
@@ -163,12 +155,6 @@ private:
 } // namespace previrt
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    previrt::Machine machine;
-    const std::size_t steps = std::min(size / sizeof(previrt::NvmeStep), previrt::most_steps);
-    for (std::size_t i = 0; i < steps; ++i) {
-        previrt::NvmeStep step{};
-        std::memcpy(&step, data + (i * sizeof(step)), sizeof(step));
-        machine.run(step);
-    }
+    previrt::run_steps<previrt::Machine, previrt::NvmeStep>(data, size);
     return 0;
 }
