@@ -161,14 +161,7 @@ Nvme::Outcome Nvme::flush(const Surroundings& with, const Command& command, std:
     if (!medium.keeps_writes) {
         return {};
     }
-    return submit(with,
-                  {.token = 0,
-                   .operation = Operation::flush,
-                   .is_durable = false,
-                   .offset = 0,
-                   .bytes = 0,
-                   .pieces = {}},
-                  make_slot(command, queue, SlotUse::flush, writes_ended));
+    return submit(with, flush_transfer, make_slot(command, queue, SlotUse::flush, writes_ended));
 }
 
 // Only deallocation has an effect: the other attributes are hints.

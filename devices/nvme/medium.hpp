@@ -41,6 +41,9 @@ struct Transfer {
     std::span<const Piece> pieces; // of reads and writes
 };
 
+constexpr Transfer flush_transfer{
+    .token = 0, .operation = Operation::flush, .is_durable = false, .offset = 0, .bytes = 0, .pieces = {}};
+
 enum class TransferEnd : std::uint8_t { done, read_error, write_error, no_space, refused };
 
 // False: there is no room at present.

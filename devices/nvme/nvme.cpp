@@ -335,14 +335,8 @@ void Nvme::continue_shutdown(const Surroundings& with) {
         shutdown = Shutdown::complete;
         return;
     }
-    const Outcome outcome = submit(with,
-                                   {.token = 0,
-                                    .operation = Operation::flush,
-                                    .is_durable = false,
-                                    .offset = 0,
-                                    .bytes = 0,
-                                    .pieces = {}},
-                                   {.amount = writes_ended, .use = SlotUse::shutdown_flush});
+    const Outcome outcome =
+        submit(with, flush_transfer, {.amount = writes_ended, .use = SlotUse::shutdown_flush});
     if (outcome.course == Course::taken) {
         shutdown = Shutdown::flushing;
     }

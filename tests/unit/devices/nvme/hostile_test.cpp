@@ -165,17 +165,7 @@ private:
 
     static bool submit(void* context, const Transfer& transfer) {
         HostileDriver& self = *static_cast<HostileDriver*>(context);
-        std::uint64_t bytes = 0;
-        for (const Piece& piece : transfer.pieces) {
-            EXPECT_NE(piece.bytes, 0U);
-            EXPECT_NE(self.ram.at(piece.address, piece.bytes), nullptr);
-            bytes += piece.bytes;
-        }
-        const bool has_data = transfer.operation == Operation::read || transfer.operation == Operation::write;
-        EXPECT_EQ(bytes, has_data ? transfer.bytes : 0);
-        EXPECT_LE(bytes, most_transfer_bytes);
-        EXPECT_LE(transfer.offset, disk_bytes);
-        EXPECT_LE(transfer.bytes, disk_bytes - transfer.offset);
+        self.check_transfer(transfer);
         for (const std::uint32_t token : self.work_) {
             EXPECT_NE(token, transfer.token);
         }

@@ -85,21 +85,26 @@ std::uint8_t* NvmeMachine::reach(void* context, std::uint64_t address, std::uint
     return place;
 }
 
+void NvmeMachine::check_transfer(const Transfer& transfer) {
+    std::uint64_t bytes = 0;
+    for (const Piece& piece : transfer.pieces) {
+        EXPECT_NE(piece.bytes, 0U);
+        EXPECT_NE(ram.at(piece.address, piece.bytes), nullptr);
+        bytes += piece.bytes;
+    }
+    const bool has_data = transfer.operation == Operation::read || transfer.operation == Operation::write;
+    EXPECT_EQ(bytes, has_data ? transfer.bytes : 0);
+    EXPECT_LE(bytes, most_transfer_bytes);
+    EXPECT_LE(transfer.offset, disk.size());
+    EXPECT_LE(transfer.bytes, disk.size() - transfer.offset);
+}
+
 bool NvmeMachine::submit(void* context, const Transfer& transfer) {
     NvmeMachine& self = *static_cast<NvmeMachine*>(context);
     if (self.work.size() >= self.room) {
         return false;
     }
-    std::uint64_t bytes = 0;
-    for (const Piece& piece : transfer.pieces) {
-        EXPECT_NE(piece.bytes, 0U);
-        EXPECT_NE(self.ram.at(piece.address, piece.bytes), nullptr);
-        bytes += piece.bytes;
-    }
-    const bool has_data = transfer.operation == Operation::read || transfer.operation == Operation::write;
-    EXPECT_EQ(bytes, has_data ? transfer.bytes : 0);
-    EXPECT_LE(transfer.offset, self.disk.size());
-    EXPECT_LE(transfer.bytes, self.disk.size() - transfer.offset);
+    self.check_transfer(transfer);
     self.work.push_back({.transfer = transfer, .pieces = {transfer.pieces.begin(), transfer.pieces.end()}});
     return true;
 }

@@ -119,6 +119,10 @@ public:
     // The pages that the controller announced as written.
     std::vector<std::uint64_t> written;
 
+protected:
+    // All memory is RAM, and all places are on the disk.
+    void check_transfer(const nvme::Transfer& transfer);
+
 private:
     static bool submit(void* context, const nvme::Transfer& transfer);
     static std::uint8_t* reach(void* context, std::uint64_t address, std::uint64_t bytes,
