@@ -4,11 +4,12 @@
 #define FRAME_RIP 168
 #define FRAME_VECTOR_REGISTERS 224
 
-// EAX of XSAVE and XRSTOR: all components but AMX's tile data (18). A host process has none unless it asked
-// Linux for it, and Linux's signal frames then have no room for it; yet XRSTOR touches the last byte of each
-// component that the mask names, also of one that the area does not have.
-// And without the rights of protection keys (9): a program can take all of them away, and the VMM, which has loaded
-// them, then reaches none of its memory.
+// EAX of XSAVE and XRSTOR: all components but two.
+// AMX's tile data (18): a host process has none unless it asked Linux for it, and Linux's signal frames then have
+// no room for it; yet XRSTOR touches the last byte of each component that the mask names, also of one that the
+// area does not have.
+// The rights of protection keys (9): a program can take all rights away from itself. If the VMM loaded these
+// rights, it could reach none of its own memory.
 #define SAVED_COMPONENTS 0xfffbfdff
 
 #define CALL_CLOSE 3

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # hostile.sh BACK-END GUEST PREVIRT STATUSES PATTERN [MUTATION]
 # Runs a guest that misbehaves, or one whose package was damaged after packing. It must end with one of the
-# STATUSES (0|1|endless: it runs on until a signal ends it), and a line on one of the consoles must match PATTERN: where there are several STATUSES, one that shows how
-# far it came. Xen must live; of a guest in processes none
-# may be left. process-isolate: with --isolate.
+# STATUSES (0|1|endless; endless: it runs on until a signal ends it), and a line on one of the consoles must match
+# PATTERN. Where there are several STATUSES, PATTERN shows how far the guest came. Xen must live. Of a guest in
+# processes none may be left. process-isolate: with --isolate.
 set -euo pipefail
 backend=$1 guest=$2 previrt=$3 statuses=$4 pattern=$5 mutation=${6-}
 work=$(mktemp -d)
@@ -22,10 +22,10 @@ options=(--strict)
 setsid "$previrt" run --on "${backend%-isolate}" --memory 64M --timeout 90 "${options[@]}" "$guest" \
     </dev/null >"$work/output" 2>"$work/errors" &
 session=$!
-runs() { kill -0 "$session" 2>/dev/null; } # bash has waited for a process that has ended
+runs() { kill -0 "$session" 2>/dev/null; }
 ended=no
 if [[ $statuses = *endless* ]]; then
-    # No end is to be waited for. The guest has some seconds behind its deed, however long Xen took to start.
+    # The guest may run on. Its three seconds begin with its first line, or with its deed: Xen starts before.
     deed='^hostile: '
     [ "$statuses" = endless ] || deed=$pattern
     while runs && ! grep -aEq -- "$deed" <(cat "$work/output" "$work/errors" | tr -d '\r'); do sleep 0.2; done
@@ -33,7 +33,7 @@ if [[ $statuses = *endless* ]]; then
     ! kill -TERM "$session" 2>/dev/null || ended=yes
 fi
 wait "$session" || status=$?
-# It may have ended by itself at that very moment.
+# A guest that ended by itself at that moment has a status of its own.
 if [ "$ended" = yes ] && grep -aq '^previrt: ended by a signal' "$work/errors"; then
     status=endless
 fi
