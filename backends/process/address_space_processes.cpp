@@ -60,7 +60,7 @@ bool make_host(Host& host) {
             .is_outdated = true,
             .last_used = 0,
             .changes_seen = current->changes_seen,
-            .timer_set_for = ~std::uint64_t{0},
+            .timer_set_for = no_timer,
             .mapped_ranges = current->mapped_ranges,
             .local_table_version = current->local_table_version,
             .local_entries = current->local_entries};
@@ -115,6 +115,12 @@ bool is_current_host() {
     return own_host() == current;
 }
 
+// This process has not its turn, so the signal tells nobody. The current process may be on the way to this
+// one, and its own timer, for the same time, tells nobody either: follow_timer() has to set it anew.
+void forget_expired_timer() {
+    own_host()->timer_set_for = no_timer;
+}
+
 void host_started(Host* self) {
     own_host() = self;
     start_signals();
@@ -132,7 +138,7 @@ void start_hosts() {
                 .is_outdated = false,
                 .last_used = 0,
                 .changes_seen = 0,
-                .timer_set_for = ~std::uint64_t{0},
+                .timer_set_for = no_timer,
                 .mapped_ranges = 0,
                 .local_table_version = 0,
                 .local_entries = 0};

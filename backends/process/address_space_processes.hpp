@@ -17,12 +17,13 @@ struct Host {
     bool is_outdated;               // the guest's part has to be emptied before the process is used again
     std::uint64_t last_used;
     std::uint64_t changes_seen;  // in the kernel's part: host_map.cpp
-    std::uint64_t timer_set_for; // events.cpp
+    std::uint64_t timer_set_for; // or no_timer: it has expired, or was never set. events.cpp
     std::uint64_t mapped_ranges;
     std::uint64_t local_table_version; // of its table: local_table.cpp
     unsigned local_entries;            // one more than the last entry that may be set
 };
 
+constexpr std::uint64_t no_timer = ~std::uint64_t{0};
 constexpr backend::TableNumber no_root = ~backend::TableNumber{0};
 
 // Indices of the counters of host calls.

@@ -90,9 +90,9 @@ signal_in_vmm:
 	movq %rbx, %rsi
 	call vmm_faulted
 	ud2
-1:	call is_current_host		// otherwise it is an old timer of a waiting process
+1:	call is_current_host		// a waiting process gets signals too
 	testb %al, %al
-	je 2f
+	je 5f
 	lock
 	orl $1, pending
 	movq FRAME_RIP(%rbx), %rax
@@ -103,12 +103,16 @@ signal_in_vmm:
 	subq $leave_begin, %rax
 	cmpq $(leave_end - leave_begin), %rax
 	jb 3f
-2:	ret				// to signal_return
+	ret				// to signal_return
 3:	// The registers were being restored: all of them are still in the Vcpu.
 	call keep_vector_registers
 	jmp leave_again
 4:	movq $receive_interrupted, FRAME_RIP(%rbx)
 	ret
+5:	cmpl $TIMER_SIGNAL, %r12d
+	jne 6f
+	call forget_expired_timer
+6:	ret
 
 // The iretq of `leave` faults, because the guest's target is invalid.
 refused:

@@ -20,7 +20,6 @@ extern std::uint8_t interrupts_disabled;
 namespace {
 
 constexpr std::uint32_t attention_pending = 2;
-constexpr std::uint64_t never = ~std::uint64_t{0};
 constexpr std::uint64_t second = 1'000'000'000;
 
 struct Time {
@@ -28,7 +27,7 @@ struct Time {
     std::uint64_t nanoseconds;
 };
 
-std::uint64_t timer_when = never;
+std::uint64_t timer_when = no_timer;
 
 Time time_until(std::uint64_t when) {
     const std::uint64_t now = backend::now();
@@ -42,7 +41,7 @@ constexpr std::uint64_t own_timer = 0;
 void set_own_timer(std::uint64_t when) {
     current_host().timer_set_for = when;
     ++counters.hypercalls[call_set_timer];
-    const Time times[] = {{.seconds = 0, .nanoseconds = 0}, when == never ? Time{} : time_until(when)};
+    const Time times[] = {{.seconds = 0, .nanoseconds = 0}, when == no_timer ? Time{} : time_until(when)};
     call_host(call_timer_settime, {.first = own_timer, .third = address_of(&times)});
 }
 
@@ -50,8 +49,8 @@ void set_own_timer(std::uint64_t when) {
 // else.
 void stop_own_timer() {
     const std::uint64_t set_for = current_host().timer_set_for;
-    if (set_for != never && set_for > backend::now()) {
-        set_own_timer(never);
+    if (set_for != no_timer && set_for > backend::now()) {
+        set_own_timer(no_timer);
     }
 }
 
@@ -76,7 +75,7 @@ void start_timer_of_host() {
 
 // The timer of the previous process may still expire; the current process ignores it.
 void follow_timer() {
-    if (timer_when != never && current_host().timer_set_for != timer_when) {
+    if (timer_when != no_timer && current_host().timer_set_for != timer_when) {
         set_own_timer(timer_when);
     }
 }
@@ -92,7 +91,7 @@ std::uint64_t interrupt_cell() {
 }
 
 void set_timer(std::optional<std::uint64_t> when) {
-    timer_when = when.value_or(never);
+    timer_when = when.value_or(no_timer);
     follow_timer();
 }
 
@@ -101,9 +100,9 @@ void idle() {
     ++counters.hypercalls[call_wait];
     const Time time = time_until(timer_when);
     call_host(call_futex,
-              {.first = address_of(&pending), .fourth = timer_when == never ? 0 : address_of(&time)});
+              {.first = address_of(&pending), .fourth = timer_when == no_timer ? 0 : address_of(&time)});
     if (timer_when <= now()) {
-        timer_when = never; // it has expired: a process that sleeps again waits for another
+        timer_when = no_timer; // it has expired: a process that sleeps again waits for another
     }
     __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
 }
@@ -115,7 +114,7 @@ bool take_events() {
     const std::uint32_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
     // The host's timer uses another clock, so it may have expired too early. And a sleeping process has
     // stopped it.
-    if ((came & event_pending) != 0 && timer_when != never && timer_when > now()) {
+    if ((came & event_pending) != 0 && timer_when != no_timer && timer_when > now()) {
         set_own_timer(timer_when);
     }
     return true;

@@ -74,6 +74,12 @@ UserState& state_in(unsigned number) {
     return *reinterpret_cast<UserState*>(part(number) + calls_bytes);
 }
 
+void check_received(std::int64_t result) {
+    if (result != 0) {
+        stop_guest("the host tells of no user process; error", static_cast<std::uint64_t>(-result));
+    }
+}
+
 Notification receive() {
     Notification notification{};
     std::int64_t result = interrupted;
@@ -83,9 +89,7 @@ Notification receive() {
             call_ioctl,
             {.first = user_listener, .second = notification_receive, .third = address_of(&notification)});
     }
-    if (result != 0) {
-        stop_guest("the host tells of no user process; error", static_cast<std::uint64_t>(-result));
-    }
+    check_received(result);
     return notification;
 }
 
@@ -395,15 +399,20 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
     bool is_called = false;
     for (;;) {
         Notification notification{};
-        const bool may_call = !is_called && !how.events_may_wait;
-        const std::int64_t result = may_call ? receive_unless_pending(&notification) : is_gone;
-        if (result == interrupted) {
-            call_host(call_kill, {.first = process.identity, .second = user_signal});
-            is_called = true;
-            continue;
-        }
-        if (result != 0) {
+        if (is_called || how.events_may_wait) {
             notification = receive();
+        } else {
+            const std::int64_t result = receive_unless_pending(&notification);
+            if (result == interrupted) {
+                call_host(call_kill, {.first = process.identity, .second = user_signal});
+                is_called = true;
+                continue;
+            }
+            // An earlier request that a signal ended: its wake-up was still counted.
+            if (result == is_gone) {
+                continue;
+            }
+            check_received(result);
         }
         check_process(notification, process);
         if (!has_stopped(notification)) { // it is at an address from which it does not continue as requested
