@@ -91,6 +91,9 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
     if (const std::optional<std::uint32_t> offset = balloon_register(port)) {
         return read_balloon(*offset, width);
     }
+    if (const std::optional<std::uint32_t> offset = vsock_register(port)) {
+        return read_vsock(*offset, width);
+    }
     std::uint32_t value = 0;
     for (unsigned i = 0; i < width; ++i) {
         const std::optional<std::uint8_t> byte = read_byte(static_cast<std::uint16_t>(port + i), now);
@@ -121,6 +124,9 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
     if (const std::optional<std::uint32_t> offset = balloon_register(port)) {
         return write_balloon(*offset, width, value);
     }
+    if (const std::optional<std::uint32_t> offset = vsock_register(port)) {
+        return write_vsock(*offset, width, value);
+    }
     for (unsigned i = 0; i < width; ++i) {
         if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
                         now) &&
@@ -134,8 +140,8 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
 bool Pc::decodes(std::uint16_t port) const {
     const bool is_network = has_network && network_function().decodes_io() &&
                             port - network_function().bar_address(dp83820::io_bar) < dp83820::io_bar_bytes;
-    return is_network || balloon_register(port) || PicPair::decodes(port) || is_uart(port) ||
-           Pit8254::decodes(port) || SystemControl::decodes(port) || Rtc::decodes(port) ||
+    return is_network || balloon_register(port) || vsock_register(port) || PicPair::decodes(port) ||
+           is_uart(port) || Pit8254::decodes(port) || SystemControl::decodes(port) || Rtc::decodes(port) ||
            KeyboardController::decodes(port) || is_pci_address_byte(port) || is_pci_data(port, 1) ||
            find_absent(port) != nullptr;
 }

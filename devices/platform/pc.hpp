@@ -12,6 +12,7 @@
 #include "devices/rtc/rtc.hpp"
 #include "devices/uart16550/uart16550.hpp"
 #include "devices/virtio_balloon/virtio_balloon.hpp"
+#include "devices/virtio_vsock/virtio_vsock.hpp"
 
 #include <array>
 #include <cstdint>
@@ -42,15 +43,18 @@ struct Pc {
     KeyboardController keyboard{};
     Dp83820 network{};       // if has_network
     VirtioBalloon balloon{}; // if has_balloon
+    VirtioVsock vsock{};     // if has_vsock
     std::array<Nvme, most_disks> disks{};
     bool has_network = false;
     bool has_balloon = false;
+    bool has_vsock = false;
     Request request = Request::none; // stays until the VMM takes it
     std::uint64_t advanced_to = 0;
     std::uint64_t timer_edges = 0;      // on IRQ0
     std::uint64_t lost_timer_edges = 0; // of those: without an interrupt of their own
     std::uint32_t network_index = 0;    // among the functions of `pci`
     std::uint32_t balloon_index = 0;
+    std::uint32_t vsock_index = 0;
     std::uint32_t disk_count = 0;
     std::array<std::uint32_t, most_disks> disk_indexes{};
 
@@ -59,8 +63,10 @@ struct Pc {
     static constexpr unsigned rtc_irq = 8;
     static constexpr unsigned network_irq = 11;
     static constexpr unsigned balloon_irq = 10;
-    static constexpr unsigned disk_irq = 9;       // of all disks
-    static constexpr unsigned network_device = 3; // on the PCI bus
+    static constexpr unsigned disk_irq = 9; // of all disks
+    static constexpr unsigned vsock_irq = 14;
+    static constexpr unsigned vsock_device = 2; // on the PCI bus
+    static constexpr unsigned network_device = 3;
     static constexpr unsigned balloon_device = 4;
     static constexpr unsigned first_disk_device = 16;
     // The initial addresses of registers, above RAM.
@@ -68,6 +74,7 @@ struct Pc {
     static constexpr std::uint32_t disk_memory = 0xfd00'0000; // of the first disk; the others' follow
     static constexpr std::uint16_t network_ports = 0xc000;
     static constexpr std::uint16_t balloon_ports = 0xc100;
+    static constexpr std::uint16_t vsock_ports = 0xc180;
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // Called once on a new Pc: the state that firmware leaves.
@@ -75,6 +82,7 @@ struct Pc {
     // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);
     void insert_balloon();
+    void insert_vsock(std::uint64_t guest_cid);
     // At most most_disks times.
     void insert_disk(const nvme::Medium& medium);
     // The card may reach the guest's memory.
@@ -88,6 +96,8 @@ struct Pc {
     [[nodiscard]] bool is_disk_register(std::uint64_t address) const {
         return disk_register(address).has_value();
     }
+    // The vsock device may reach the guest's memory.
+    [[nodiscard]] bool vsock_masters_bus() const { return has_vsock && vsock_function().masters_bus(); }
 
     // nullopt, false: no device claims the port, or a device claims it and does not model the access. `width`
     // is 1, 2 or 4 bytes; bytes outside the device float.
@@ -125,6 +135,7 @@ struct Pc {
     void update_network_line(std::uint64_t now);
     void update_balloon_line();
     void update_disk_line();
+    void update_vsock_line();
 
     // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
     // change it.
@@ -142,6 +153,7 @@ private:
     void set_timer_line(bool level);
     [[nodiscard]] const PciFunction& network_function() const { return pci.functions[network_index]; }
     [[nodiscard]] const PciFunction& balloon_function() const { return pci.functions[balloon_index]; }
+    [[nodiscard]] const PciFunction& vsock_function() const { return pci.functions[vsock_index]; }
     [[nodiscard]] bool network_line(std::uint64_t now) const;
     // The card's register at this port, if it is one.
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint16_t port, unsigned width) const;
@@ -166,6 +178,10 @@ private:
                                   std::uint64_t length) {
         return address < place ? bytes > place - address : address - place < length;
     }
+    // The vsock device's register at this port, if it is one.
+    [[nodiscard]] std::optional<std::uint32_t> vsock_register(std::uint16_t port) const;
+    std::optional<std::uint32_t> read_vsock(std::uint32_t offset, unsigned width);
+    bool write_vsock(std::uint32_t offset, unsigned width, std::uint32_t value);
     // As firmware leaves a card: decoded, and with a level-triggered interrupt of 8 to 15.
     void configure(PciFunction& function, unsigned irq);
     struct Lines {

@@ -240,6 +240,10 @@ bool Transport::write_queue(std::uint32_t offset, std::uint32_t value) {
     return true;
 }
 
+SplitQueue* Transport::running_queue(unsigned number) {
+    return is_running() && number < most_queues && queues[number].is_enabled ? &queues[number] : nullptr;
+}
+
 SplitQueue* Transport::take_notified(unsigned number) {
     const auto bit = static_cast<std::uint16_t>(1U << number);
     if (number >= most_queues || (notified & bit) == 0 || !is_running()) {

@@ -53,6 +53,8 @@ struct Transport {
     [[nodiscard]] bool is_running() const {
         return (status & status_driver_ok) != 0 && (status & status_needs_reset) == 0;
     }
+    // An enabled queue of a running device; nullptr: there is none of this number.
+    [[nodiscard]] SplitQueue* running_queue(unsigned number);
     // A notified queue of a running device. Calling it takes the notification.
     [[nodiscard]] SplitQueue* take_notified(unsigned number);
     [[nodiscard]] BufferChain chain(const SplitQueue& queue, std::uint16_t head) const {

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "devices/virtio_balloon/virtio_balloon.hpp"
-#include "tests/guests/harness/virtio.h"
-#include "tests/unit/devices/dp83820/ram.hpp"
+#include "tests/unit/devices/virtio/virtio_machine.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -12,97 +11,22 @@
 namespace previrt {
 
 // A balloon, RAM, and the steps of a driver.
-class BalloonMachine {
+class BalloonMachine : public VirtioMachine<VirtioBalloon> {
 public:
-    enum Flags : std::uint16_t { next = 1, write = 2, indirect = 4 };
-
-    static constexpr std::uint64_t page = 4096;
-    static constexpr std::uint64_t ram_bytes = 64 * page;
     static constexpr std::uint64_t reporting = std::uint64_t{1} << 5U;
-    static constexpr std::uint64_t indirect_tables = std::uint64_t{1} << 28U;
-    static constexpr std::uint64_t version_1 = std::uint64_t{1} << 32U;
     static constexpr std::uint64_t all_features = reporting | indirect_tables | version_1;
-    static constexpr std::uint16_t linux_queues = 3; // without a gap
-    // Of each queue.
-    static constexpr std::uint16_t entries = 8;
-    static constexpr std::uint64_t descriptors = 0x1000;
-    static constexpr std::uint64_t available = 0x1400;
-    static constexpr std::uint64_t used = 0x1800;
-    static constexpr std::uint64_t queue_stride = 0x1000;
 
     BalloonMachine() { balloon.start(); }
 
-    void set(std::uint32_t offset, unsigned width, std::uint32_t value) {
-        refused += balloon.write(offset, width, value) ? 0 : 1;
-    }
-    std::uint32_t get(std::uint32_t offset, unsigned width) {
-        const std::optional<std::uint32_t> value = balloon.read(offset, width);
-        refused += value ? 0 : 1;
-        return value.value_or(0);
-    }
-
-    void accept(std::uint64_t features) {
-        set(device_status, 1, 1);
-        set(device_status, 1, 3);
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            set(driver_feature_select, 4, half);
-            set(driver_feature, 4, static_cast<std::uint32_t>(features >> (32U * half)));
-        }
-        set(device_status, 1, 11);
-    }
-    void enable_queue(std::uint16_t number) {
-        const std::uint64_t first = number * queue_stride;
-        set(queue_select, 2, number);
-        set(queue_size, 2, entries);
-        const std::pair<std::uint32_t, std::uint64_t> places[] = {
-            {queue_desc, descriptors}, {queue_driver, available}, {queue_device, used}};
-        for (const auto& [offset, address] : places) {
-            set(offset, 4, static_cast<std::uint32_t>(first + address));
-            set(offset + 4, 4, 0);
-        }
-        set(queue_enable, 2, 1);
-    }
-    // As Linux.
-    void start(std::uint64_t features = all_features) {
-        accept(features);
-        for (std::uint16_t number = 0; number < linux_queues; ++number) {
-            enable_queue(number);
-        }
-        set(device_status, 1, 15);
-    }
-
-    void put(std::uint64_t table, std::uint16_t index, std::uint64_t address, std::uint32_t bytes,
-             std::uint16_t flags = 0, std::uint16_t following = 0) {
-        const std::uint64_t at = table + (index * std::uint64_t{16});
-        ram.store(at, address);
-        ram.store(at + 8, bytes);
-        ram.store(at + 12, flags);
-        ram.store(at + 14, following);
-    }
-    void describe(std::uint16_t queue, std::uint16_t index, std::uint64_t address, std::uint32_t bytes,
-                  std::uint16_t flags = 0, std::uint16_t following = 0) {
-        put(descriptors + (queue * queue_stride), index, address, bytes, flags, following);
-    }
-    void offer(std::uint16_t queue, std::uint16_t head) {
-        const std::uint64_t ring = available + (queue * queue_stride);
-        const auto index = ram.load<std::uint16_t>(ring + 2);
-        ram.store(ring + 4 + (std::uint64_t{2} * (index % entries)), head);
-        ram.store(ring + 2, static_cast<std::uint16_t>(index + 1));
-    }
+    void start(std::uint64_t features = all_features) { VirtioMachine::start(features); }
     void kick(std::uint16_t queue) {
         set(notify, 2, queue);
         serve();
     }
     void serve() { balloon.serve(ram.memory(), {.take = take, .context = this}); }
-    std::uint16_t used_index(std::uint16_t queue) {
-        return ram.load<std::uint16_t>(used + (queue * queue_stride) + 2);
-    }
-    bool needs_reset() { return (get(device_status, 1) & 64U) != 0; }
 
-    Ram ram{ram_bytes};
-    VirtioBalloon balloon;
+    VirtioBalloon& balloon = device;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> taken; // address and bytes
-    unsigned refused = 0;                                       // accesses
 
 private:
     static void take(void* context, std::uint64_t address, std::uint64_t bytes) {
