@@ -20,7 +20,9 @@ struct RunOptions {
     unsigned cpus = 1;
     std::string net = "none";
     std::vector<std::string> disks;
-    std::string stats;    // a file for the VMM's counters; empty: none
+    std::vector<std::string> command;     // that the guest runs, and then ends; empty: none
+    std::vector<std::string> environment; // of the command, in addition: NAME=VALUE, or NAME
+    std::string stats;                    // a file for the VMM's counters; empty: none
     bool isolate = false; // user mode has memory of its own: by page tables under KVM, by processes of its
                           // own in a process. On Xen that is always so
     bool rewrite_system_calls = true; // programs' frequent ones: in a process, under KVM
@@ -45,6 +47,11 @@ enum RunStatus : std::uint8_t {
     guest_failed = 1,
     run_refused = 2,
     run_timed_out = 124,
+    // With a command, any other status is the command's.
+    command_failed = 125, // the guest has ended, and the command has not
+    command_not_executable = 126,
+    command_not_found = 127,
+    command_killed = 128, // and the signal's number
 };
 
 } // namespace previrt

@@ -39,6 +39,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm,
                                      .disks = PlaceDisks::of_vmm,
                                      .most_processors = 1,
+                                     .has_commands = true,
                                      .prepare = prepare_process,
                                      .probe = probe_process},
                                Place{.name = "kvm",
@@ -49,6 +50,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm,
                                      .disks = PlaceDisks::of_vmm,
                                      .most_processors = 1,
+                                     .has_commands = true,
                                      .prepare = prepare_kvm,
                                      .probe = probe_kvm},
                                Place{.name = "kvm-nested",
@@ -59,6 +61,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm_bridged,
                                      .disks = PlaceDisks::none,
                                      .most_processors = 1,
+                                     .has_commands = false,
                                      .prepare = prepare_nothing<run_nested_kvm>,
                                      .probe = probe_nested_kvm},
                                Place{.name = "xen",
@@ -69,6 +72,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::none,
                                      .disks = PlaceDisks::none,
                                      .most_processors = 1,
+                                     .has_commands = false,
                                      .prepare = prepare_nothing<run_xen>,
                                      .probe = probe_xen},
                                Place{.name = "xen-domu",
@@ -79,6 +83,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm_bridged,
                                      .disks = PlaceDisks::none,
                                      .most_processors = 1,
+                                     .has_commands = false,
                                      .prepare = prepare_nothing<run_xen_domu>,
                                      .probe = probe_xen_domu},
                                Place{.name = "bare",
@@ -89,6 +94,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_qemu,
                                      .disks = PlaceDisks::of_qemu,
                                      .most_processors = most_processors_of_qemu,
+                                     .has_commands = false,
                                      .prepare = prepare_nothing<run_bare>,
                                      .probe = probe_bare}};
 
@@ -139,6 +145,22 @@ void check_card_of_qemu(const RunOptions& options, const Place& place) {
                          " has user,host-loopback, tap=NAME, none");
     }
     check_network_of_qemu(parse_network(options.net), place.name);
+}
+
+void check_command(const RunOptions& options, const Place& place) {
+    if (options.command.empty()) {
+        if (!options.environment.empty()) {
+            throw InputError("--env: that is for a command, behind --");
+        }
+        return;
+    }
+    if (!place.has_commands) {
+        throw InputError("a command: --on " + std::string(place.name) + " has none so far; these have: " +
+                         names_of_places([](const Place& other) { return other.has_commands; }));
+    }
+    if (options.initrd.empty()) {
+        throw InputError("a command needs the files of its guest: give them by --initrd");
+    }
 }
 
 void check_network(const RunOptions& options, const Place& place) {
@@ -215,6 +237,7 @@ void check_place(const RunOptions& options, const Place& place) {
     }
     check_network(options, place);
     check_disks(options, place);
+    check_command(options, place);
     if (options.cpus > place.most_processors) {
         throw InputError("--cpus: under the VMM of --on " + std::string(place.name) + " a guest has " +
                          std::to_string(place.most_processors) + " at most so far");

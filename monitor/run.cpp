@@ -135,15 +135,31 @@ RunStatus run_guest(const RunOptions& options) {
     return chosen.run(announcing);
 }
 
+namespace {
+
+// The streams are the command's.
+void hide_console(RunOptions& options) {
+    options.watch_console = false;
+    options.console = [](std::string_view) {};
+    if (options.verbose) {
+        options.console = [](std::string_view text) { std::cerr << text << std::flush; };
+    }
+}
+
+} // namespace
+
 RunStatus run_guest_of_command(const RunOptions& options) {
     Messages messages;
     RunOptions command = options;
     command.messages = &messages;
+    if (!options.command.empty()) {
+        hide_console(command);
+    }
     try {
         return run_guest(command);
     } catch (const InputError& error) {
         std::cerr << "previrt: " << error.what() << '\n';
-        return run_refused;
+        return options.command.empty() ? run_refused : command_failed;
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "host/input_error.hpp"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -18,12 +19,13 @@ namespace previrt {
 
 namespace {
 
-constexpr int guest_failed = 1;
+constexpr std::array signals_of_console = {SIGINT, SIGTERM, SIGHUP, SIGUSR1,
+                                           SIGUSR2}; // the last two: cable_signals.hpp
 
-sigset_t signals_to_hand_on() {
+sigset_t signals_to_hand_on(const Supervision& supervision) {
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) { // the last two: cable_signals.hpp
+    for (const int number : supervision.signals) {
         sigaddset(&signals, number);
     }
     return signals;
@@ -35,21 +37,37 @@ std::optional<termios> terminal_mode() {
                                                                             : std::nullopt;
 }
 
-// Waits for the other process's end.
-siginfo_t await(pid_t process) {
-    sigset_t awaited = signals_to_hand_on();
+// The terminal is the shell's meanwhile.
+void stop_with_terminal(const std::optional<termios>& terminal) {
+    const std::optional<termios> raw = terminal_mode();
+    if (terminal) {
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &*terminal);
+    }
+    raise(SIGSTOP);
+    if (terminal && raw) {
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &*raw);
+    }
+}
+
+// Waits for the other process's end. A terminal sends its signals to both processes.
+siginfo_t await(pid_t process, const Supervision& supervision, const std::optional<termios>& terminal) {
+    sigset_t awaited = signals_to_hand_on(supervision);
     sigaddset(&awaited, SIGCHLD);
     siginfo_t ended{};
     while (waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG) == 0 && ended.si_pid == 0) {
-        const int number = sigwaitinfo(&awaited, nullptr);
-        if (number > 0 && number != SIGCHLD) {
+        siginfo_t signal{};
+        const int number = sigwaitinfo(&awaited, &signal);
+        if (number > 0 && number != SIGCHLD && signal.si_code != SI_KERNEL) {
             kill(process, number);
+        }
+        if (number == SIGTSTP) {
+            stop_with_terminal(terminal);
         }
     }
     return ended;
 }
 
-int judge(const siginfo_t& ended, const std::optional<termios>& terminal) {
+int judge(const siginfo_t& ended, const std::optional<termios>& terminal, const Supervision& supervision) {
     if (ended.si_code == CLD_EXITED) {
         return ended.si_status;
     }
@@ -57,7 +75,7 @@ int judge(const siginfo_t& ended, const std::optional<termios>& terminal) {
         tcsetattr(STDIN_FILENO, TCSADRAIN, &*terminal);
     }
     const int number = ended.si_status;
-    if (const sigset_t ending = signals_to_hand_on(); sigismember(&ending, number) == 1) {
+    if (const sigset_t ending = signals_to_hand_on(supervision); sigismember(&ending, number) == 1) {
         std::signal(number, SIG_DFL); // as without the other process
         pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
         raise(number);
@@ -65,16 +83,18 @@ int judge(const siginfo_t& ended, const std::optional<termios>& terminal) {
     std::cerr << "previrt: the host ended the guest's monitor, and the guest with it: signal "
               << strsignal(number) // NOLINT(concurrency-mt-unsafe): there is one thread
               << (number == SIGSYS ? ": it made a system call that its filter refuses" : "") << '\n';
-    return guest_failed;
+    return supervision.failed;
 }
 
 } // namespace
 
-int run_supervised(const std::function<int()>& run) {
+const Supervision console_supervision{.signals = signals_of_console, .failed = 1};
+
+int run_supervised(const std::function<int()>& run, const Supervision& supervision) {
     const std::optional<termios> terminal = terminal_mode();
     std::cout.flush();
     std::signal(SIGCHLD, SIG_DFL);
-    sigset_t held = signals_to_hand_on();
+    sigset_t held = signals_to_hand_on(supervision);
     sigaddset(&held, SIGCHLD);
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &held, &before);
@@ -84,11 +104,11 @@ int run_supervised(const std::function<int()>& run) {
         throw InputError("fork: " + std::generic_category().message(errno));
     }
     if (process != 0) {
-        return judge(await(process), terminal);
+        return judge(await(process, supervision, terminal), terminal, supervision);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) {
-        _exit(guest_failed); // the parent ended before the setting took effect
+        _exit(supervision.failed); // the parent ended before the setting took effect
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     const int status = run();

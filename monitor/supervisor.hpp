@@ -2,12 +2,21 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 namespace previrt {
 
+struct Supervision {
+    std::span<const int> signals; // that the other process gets
+    int failed;                   // the exit status if it is killed
+};
+// Of a guest with its console.
+extern const Supervision console_supervision;
+
 // Runs `run` in a process of its own, which gives up all rights that it does not need before it runs a guest.
-// The calling process only waits: it passes on the signals for the monitor. If the other process is killed,
-// it says so and restores the terminal's mode. Neither outlives the other. Returns the exit status of `run`.
-int run_supervised(const std::function<int()>& run);
+// The calling process only waits: it passes on the signals for the monitor, and stops if SIGTSTP is one of
+// them. If the other process is killed, it says so and restores the terminal's mode. Neither outlives the
+// other. Returns the exit status of `run`.
+int run_supervised(const std::function<int()>& run, const Supervision& supervision = console_supervision);
 
 } // namespace previrt

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/vsock.hpp"
 
 #include "backends/process/domain.hpp"
 #include "backends/process/system_call.hpp"
@@ -57,6 +58,14 @@ const DisksStart& disks() {
 
 void ring_for_disk(unsigned disk) {
     ring(first_disk_event + static_cast<int>(disk));
+}
+
+const VsockStart& vsock() {
+    return handover.vsock;
+}
+
+void ring_for_vsock() {
+    ring(vsock_event);
 }
 
 } // namespace previrt::monitored

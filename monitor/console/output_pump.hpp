@@ -30,6 +30,7 @@ public:
     // room.
     void write(std::string_view text);
     [[nodiscard]] bool is_full() const { return !held_.empty(); }
+    [[nodiscard]] std::size_t held_bytes() const { return held_.size(); }
     // No more text will come.
     void end();
     // After end(): all text has been written, or cannot be.

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -71,13 +72,25 @@ void allow_calls_of(CallFilter& filter, pid_t group) {
     }
 }
 
+void allow_relay(CallFilter& filter, pid_t group) {
+    filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
+                  SCMP_SYS(ppoll)});
+    allow_calls_of(filter, group);
+}
+
 } // namespace
 
 void confine_relay_thread(pid_t group) {
     CallFilter filter;
-    filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
-                  SCMP_SYS(ppoll)});
-    allow_calls_of(filter, group);
+    allow_relay(filter, group);
+    filter.apply();
+}
+
+void confine_command_thread(pid_t group) {
+    CallFilter filter;
+    allow_relay(filter, group);
+    filter.allow({SCMP_SYS(close)}); // of an output's pipe, at its end
+    filter.allow(SCMP_SYS(ioctl), {CallFilter::equals(1, TIOCGWINSZ)});
     filter.apply();
 }
 

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 namespace previrt {
 
@@ -73,20 +74,30 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 } // namespace
 
 // The confined threads touch the guest's memory: one runs the processor, one reads the guest's output, one
-// moves its packets, and each disk has one. The calling thread only waits for them.
+// moves its packets, each disk has one, and one moves the streams of its command. The calling thread only
+// waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
-                              const PacketThread& packets, const std::vector<DiskThread>& disks) {
+                              const PacketThread& packets, const std::vector<DiskThread>& disks,
+                              const CommandThread& command) {
     malloc_trim(0); // kernel and initrd were here
-    const Descriptor signals = hold_ending_signals();
+    const Descriptor signals = command.run ? Descriptor(dup(command.given_up)) : hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
     confine(options, processor, packets, !disks.empty());
     console.begin();
+    if (command.begin) {
+        command.begin();
+    }
     MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;
     Outcome of_packets;
+    Outcome of_command;
+    std::thread command_thread;
+    if (command.run) {
+        command_thread = std::thread([&] { of_command.of(command.run); });
+    }
     std::thread packet_thread;
     if (packets.run) {
         packet_thread = std::thread([&] { of_packets.of(packets.run); });
@@ -119,6 +130,11 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         disks[i].end();
         disk_threads[i].join();
     }
+    if (command_thread.joinable()) {
+        command.end();
+        command_thread.join();
+        command.finish();
+    }
     end.machine = console.deliver(signals);
     of_processor.rethrow();
     of_console.rethrow();
@@ -126,6 +142,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     for (const Outcome& of_disk : of_disks) {
         of_disk.rethrow();
     }
+    of_command.rethrow();
     return end;
 }
 

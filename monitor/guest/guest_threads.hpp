@@ -18,6 +18,15 @@ struct MonitoredEnd {
     ProcessorEnd processor;
 };
 
+// The thread of a command's streams.
+struct CommandThread {
+    std::function<void()> begin;  // takes signals and terminal; empty: there is no command
+    std::function<void()> run;    // confines itself first
+    std::function<void()> end;    // the guest has ended
+    std::function<void()> finish; // after run(): gives the terminal back
+    int given_up = -1;            // an eventfd: this run shall end
+};
+
 // The work of a thread, and the way for another thread to end it.
 struct ProcessorThread {
     std::function<ProcessorEnd()> run; // confines itself first
@@ -47,6 +56,7 @@ ConsoleEvents make_events();
 // Until the guest ends, or the monitor has to end it.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
-                              const PacketThread& packets = {}, const std::vector<DiskThread>& disks = {});
+                              const PacketThread& packets = {}, const std::vector<DiskThread>& disks = {},
+                              const CommandThread& command = {});
 
 } // namespace previrt

@@ -172,6 +172,8 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
     take_disk_rings(layout.disks, [&](std::uint64_t bytes) { return places.take_part(bytes); });
+    layout.vsock.sent = places.take_part(sizeof(monitored::PacketRing));
+    layout.vsock.received = places.take_part(sizeof(monitored::PacketRing));
     place_rest(layout, places, round_up(table_pool::arena_bytes(guest_memory / page_size), page_size));
     layout.fixed_pages = {
         {.index = handover_index, .physical = layout.physical(layout.handover)},
@@ -234,6 +236,7 @@ Handover make_handover(const KvmLayout& layout) {
     handover.network.sent = layout.sent;
     handover.network.received = layout.received;
     handover.disks = layout.disks;
+    handover.vsock = layout.vsock;
     handover.root = layout.physical(layout.root);
     handover.map_level3 = layout.physical(layout.map_level3);
     handover.vmm_level3 = layout.physical(layout.vmm_level3);

@@ -40,6 +40,7 @@ struct KvmLayout {
     kvm::Part sent; // packets
     kvm::Part received;
     monitored::DisksStart disks; // their rings
+    monitored::VsockStart vsock; // its rings
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode

@@ -28,8 +28,8 @@ constexpr std::uintptr_t intel_task = 0xfffbd000;
 
 KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
                        std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net,
-                       const std::vector<std::string>& disks)
-    : network_(open_guest_network(net)), disks_(disks),
+                       const std::vector<std::string>& disks, bool has_command)
+    : network_(open_guest_network(net, !has_command)), disks_(disks),
       layout_(lay_out(image.bytes, guest_memory, package.size())), user_mode_(user_mode),
       memory_(Mapping::of_guest(layout_.bytes())), machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
       event_word_(image.header.event_word - image_address), events_(make_events()) {
@@ -100,6 +100,9 @@ void KvmMachine::write_handover(const RunOptions& options) {
         network_->describe(handover.network);
     }
     disks_.describe(handover.disks);
+    if (command_) {
+        CommandChannel::describe(handover.vsock);
+    }
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     handover.rewrites_user_calls =
         options.rewrite_system_calls && user_mode_ == UserMode::with_kernel ? 1 : 0;
@@ -118,6 +121,10 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
     if (network_) {
         network_->judge_isolation(options);
     }
+    command_ = open_command_channel(options);
+    if (command_) {
+        add_doorbell(doorbell_vsock, command_->called());
+    }
     write_handover(options);
     const auto call_guest = [this] { call(); };
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(layout_.output),
@@ -128,18 +135,23 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                                                call_guest);
     const std::vector<DiskThread> disks =
         disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory), call_guest);
-    MonitoredEnd end = run_with_console(options, *console_, events_,
-                                        {.run =
-                                             [&] {
-                                                 confine_processor_thread(processor_->descriptor().number());
-                                                 return processor_->run(memory_.bytes(), event_word());
-                                             },
-                                         .stop =
-                                             [&](pthread_t thread) {
-                                                 processor_->stop(thread);
-                                                 call(); // it may be about to wait
-                                             }},
-                                        packets, disks);
+    MonitoredEnd end =
+        run_with_console(options, *console_, events_,
+                         {.run =
+                              [&] {
+                                  confine_processor_thread(processor_->descriptor().number());
+                                  return processor_->run(memory_.bytes(), event_word());
+                              },
+                          .stop =
+                              [&](pthread_t thread) {
+                                  processor_->stop(thread);
+                                  call(); // it may be about to wait
+                              }},
+                         packets, disks,
+                         command_thread(command_.get(),
+                                        {.sent = ring<monitored::PacketRing>(layout_.vsock.sent),
+                                         .received = ring<monitored::PacketRing>(layout_.vsock.received)},
+                                        call_guest));
     disks_.tell_failures(std::cerr);
     return end;
 }

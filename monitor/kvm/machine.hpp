@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "monitor/channel/command_channel.hpp"
 #include "monitor/console/guest_console.hpp"
 #include "monitor/disk/guest_disks.hpp"
 #include "monitor/guest/guest_threads.hpp"
@@ -27,16 +28,19 @@ namespace previrt {
 // and the doorbells.
 class KvmMachine {
 public:
-    // `kvm`: /dev/kvm. The package is that of a guest with `guest_memory` bytes of RAM. Throws InputError.
+    // `kvm`: /dev/kvm. `has_command`: run()'s options have one. The package is that of a guest with
+    // `guest_memory` bytes of RAM. Throws InputError.
     KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
                std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none",
-               const std::vector<std::string>& disks = {});
+               const std::vector<std::string>& disks = {}, bool has_command = false);
 
     // Call it once. Runs until the guest ends, or the monitor has to end it. Its console is the options'; the
     // options must outlive this.
     MonitoredEnd run(const RunOptions& options);
     // Valid after run().
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
+    // Of the options' command; null: there is none.
+    [[nodiscard]] const CommandEnd* command_end() const { return command_ ? &command_->result() : nullptr; }
     // For the file of counters, beside the VMM's. There are none.
     [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
 
@@ -58,6 +62,7 @@ private:
 
     std::optional<GuestNetwork> network_;
     GuestDisks disks_;
+    std::unique_ptr<CommandChannel> command_;
     KvmLayout layout_;
     UserMode user_mode_;
     Mapping memory_;

@@ -2,6 +2,7 @@
 #include "monitor/kvm/place.hpp"
 
 #include "host/input_error.hpp"
+#include "monitor/channel/agent_initrd.hpp"
 #include "monitor/guest/confinement.hpp"
 #include "monitor/guest/guest_end.hpp"
 #include "monitor/guest/isolation.hpp"
@@ -23,6 +24,13 @@ namespace previrt {
 
 namespace {
 
+const CommandEnd* command_end(const KvmMachine& machine) {
+    return machine.command_end();
+}
+const CommandEnd* command_end(const PrivilegedMachine& /*machine*/) {
+    return nullptr;
+}
+
 template <typename Machine>
 RunStatus run_machine(Machine& machine, const RunOptions& options) {
     if (options.verbose) {
@@ -32,7 +40,8 @@ RunStatus run_machine(Machine& machine, const RunOptions& options) {
     if (options.verbose) {
         machine.describe_end(std::cerr);
     }
-    return judge_monitored_guest(options, machine.console(), end, "KVM", machine.counts());
+    return judge_monitored_guest(options, machine.console(), end, "KVM", machine.counts(),
+                                 command_end(machine));
 }
 
 // Each frees the package once the machine has its own copy.
@@ -41,7 +50,7 @@ RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
     KvmMachine machine(kvm, image, options.memory, package,
                        options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net,
-                       options.disks);
+                       options.disks, !options.command.empty());
     package = std::vector<std::uint8_t>(); // {} would keep its room
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
@@ -103,12 +112,11 @@ PreparedRun prepare_kvm(const RunOptions& options) {
         throw InputError("--no-rewrite: this host's KVM interprets level 0, where no kernel runs that is not "
                          "rewritten");
     }
+    if (!options.command.empty() && mode == KvmMode::native) {
+        throw InputError("a command: on a KVM that runs level 0 on the processor there is none so far");
+    }
     const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
-    std::vector<std::uint8_t> package = make_guest_package(kernel, {.initrd = options.initrd,
-                                                                    .append = options.append,
-                                                                    .memory = options.memory,
-                                                                    .print_counters = !options.stats.empty(),
-                                                                    .strict = options.strict});
+    std::vector<std::uint8_t> package = make_guest_package(kernel, package_options(options));
     const auto guest = std::make_shared<PreparedGuest>(
         PreparedGuest{std::move(kvm), mode, kernel.sha256, std::move(package)});
     return [guest](const RunOptions& announcing) { return run_kvm(announcing, *guest); };

@@ -14,10 +14,10 @@
 
 namespace previrt {
 
-GuestNetwork::GuestNetwork(const NetworkChoice& choice)
+GuestNetwork::GuestNetwork(const NetworkChoice& choice, bool has_cable)
     : choice_(choice), end_(choice), events_{.sent = make_event(),
                                              .ended = make_event(),
-                                             .cable = hold_cable_signals(),
+                                             .cable = has_cable ? hold_cable_signals() : make_event(),
                                              .lost = make_event(),
                                              .restored = make_event()} {}
 
@@ -72,10 +72,10 @@ void GuestNetwork::describe_end(std::ostream& output) const {
            << '\n';
 }
 
-std::optional<GuestNetwork> open_guest_network(const std::string& net) {
+std::optional<GuestNetwork> open_guest_network(const std::string& net, bool has_cable) {
     const NetworkChoice choice = parse_network(net);
     return choice.kind == NetworkKind::none ? std::nullopt
-                                            : std::optional<GuestNetwork>(std::in_place, choice);
+                                            : std::optional<GuestNetwork>(std::in_place, choice, has_cable);
 }
 
 PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::NetworkStart& start,

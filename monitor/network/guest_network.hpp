@@ -27,8 +27,8 @@ struct GuestRings {
 class GuestNetwork {
 public:
     // Create it before there is a guest: see UserNetwork. Throws InputError if this machine refuses
-    // something.
-    explicit GuestNetwork(const NetworkChoice& choice);
+    // something. `has_cable`: signals pull it, and plug it in; with a command, they are the command's.
+    GuestNetwork(const NetworkChoice& choice, bool has_cable);
 
     // The eventfd of the guest's doorbell.
     [[nodiscard]] const Descriptor& called() const { return events_.sent; }
@@ -55,7 +55,7 @@ private:
 };
 
 // nullopt: `--net none`.
-std::optional<GuestNetwork> open_guest_network(const std::string& net);
+std::optional<GuestNetwork> open_guest_network(const std::string& net, bool has_cable = true);
 
 // The thread of a network, which must outlive it: see GuestNetwork::relay. Without a network it has no work.
 PacketThread packet_thread(std::optional<GuestNetwork>& network, monitored::NetworkStart& start,

@@ -40,6 +40,8 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     handover.network.sent = take(sizeof(monitored::PacketRing));
     handover.network.received = take(sizeof(monitored::PacketRing));
     take_disk_rings(handover.disks, take);
+    handover.vsock.sent = take(sizeof(monitored::PacketRing));
+    handover.vsock.received = take(sizeof(monitored::PacketRing));
     handover.filter = take(filter_bytes);
     handover.isolates_user_mode = isolates ? 1 : 0;
     handover.users = take(isolates ? user_parts_bytes : 0);

@@ -70,7 +70,8 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                                std::span<const ProcessPlan> plans)
     : event_word_(image.event_word_offset()),
       bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
-      events_(make_events()), network_(open_guest_network(options.net)), disks_(options.disks) {
+      events_(make_events()), network_(open_guest_network(options.net, options.command.empty())),
+      disks_(options.disks), command_(open_command_channel(options)) {
     const std::vector<std::uint8_t> filter = make_process_filter(options.isolate, disks_.count());
     handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
     handover_.clock = clock;
@@ -78,6 +79,9 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
         network_->describe(handover_.network);
     }
     disks_.describe(handover_.disks);
+    if (command_) {
+        CommandChannel::describe(handover_.vsock);
+    }
     handover_.most_hosts = bounds_.hosts;
     handover_.most_ranges = bounds_.ranges;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
@@ -91,6 +95,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .memory = file_.number(),
                             .output = events_.output.number(),
                             .packets = network_ ? network_->called().number() : -1,
+                            .vsock = command_ ? command_->called().number() : -1,
                             .disks = disk_events(),
                             .address_space = most_address_space(handover_),
                             .processes = bounds_.processes,
@@ -259,13 +264,18 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
     const std::span<std::uint8_t> memory = memory_->bytes();
     const std::vector<DiskThread> disks = disks_.threads(
         handover_.disks, memory, memory.subspan(handover_.vmm_bytes), call_guest, first_.process);
-    MonitoredEnd end = run_with_console(options, *console_, events_,
-                                        {.run = [&] { return wait(); },
-                                         .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
-                                         .group = first_.process,
-                                         .is_nobody = first_.layers.is_another_user,
-                                         .missing = missing()},
-                                        packets, disks);
+    MonitoredEnd end =
+        run_with_console(options, *console_, events_,
+                         {.run = [&] { return wait(); },
+                          .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+                          .group = first_.process,
+                          .is_nobody = first_.layers.is_another_user,
+                          .missing = missing()},
+                         packets, disks,
+                         command_thread(command_.get(),
+                                        {.sent = ring<monitored::PacketRing>(handover_.vsock.sent),
+                                         .received = ring<monitored::PacketRing>(handover_.vsock.received)},
+                                        call_guest, first_.process));
     disks_.tell_failures(std::cerr);
     return end;
 }

@@ -3,6 +3,7 @@
 
 #include "backends/process/contract/handover.hpp"
 #include "host/program.hpp"
+#include "monitor/channel/command_channel.hpp"
 #include "monitor/console/guest_console.hpp"
 #include "monitor/disk/guest_disks.hpp"
 #include "monitor/guest/guest_threads.hpp"
@@ -34,6 +35,8 @@ public:
 
     MonitoredEnd run(const RunOptions& options);
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
+    // Of the options' command; null: there is none.
+    [[nodiscard]] const CommandEnd* command_end() const { return command_ ? &command_->result() : nullptr; }
     // For --verbose.
     void describe(std::ostream& output) const;
     void describe_end(std::ostream& output) const;
@@ -61,6 +64,7 @@ private:
     ConsoleEvents events_;
     std::optional<GuestNetwork> network_;
     GuestDisks disks_;
+    std::unique_ptr<CommandChannel> command_;
     StartedProcess first_;
     std::unique_ptr<GuestWatch> watch_; // while the guest runs
     std::unique_ptr<MonitoredConsole> console_;

@@ -3,6 +3,7 @@
 
 #include "backends/process/contract/layout.hpp"
 #include "host/input_error.hpp"
+#include "monitor/channel/agent_initrd.hpp"
 #include "monitor/guest/guest_end.hpp"
 #include "monitor/guest/isolation.hpp"
 #include "monitor/process/clock.hpp"
@@ -40,11 +41,7 @@ PreparedGuest prepare(const RunOptions& options) {
     const monitored::ClockStart clock = measured.read();
     return {.clock = clock,
             .kernel_sha256 = kernel.sha256,
-            .package = make_guest_package(kernel, {.initrd = options.initrd,
-                                                   .append = options.append,
-                                                   .memory = options.memory,
-                                                   .print_counters = !options.stats.empty(),
-                                                   .strict = options.strict})};
+            .package = make_guest_package(kernel, package_options(options))};
 }
 
 // A memory file may be larger than the machine's memory.
@@ -86,7 +83,8 @@ RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
     if (options.verbose) {
         machine.describe_end(std::cerr);
     }
-    return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object());
+    return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object(),
+                                 machine.command_end());
 }
 
 } // namespace

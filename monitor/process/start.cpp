@@ -116,6 +116,7 @@ private:
             .memory = program_.memory,
             .output = program_.output,
             .packets = program_.packets,
+            .vsock = program_.vsock,
             .disks = program_.disks,
             .monitor = theirs_.number(),
             .monitors_own = ours_.number(),

@@ -21,6 +21,7 @@ struct ProcessProgram {
     int memory = -1;
     int output = -1;
     int packets = -1; // -1: there is no network
+    int vsock = -1;   // -1: there are no streams
     DiskEventNumbers disks = no_disk_events;
     std::uint64_t address_space = 0;
     unsigned processes = process::most_hosts; // without the keeper

@@ -41,11 +41,19 @@ void check_sizes(const GuestPackageOptions& options, const GuestKernel& kernel, 
     }
 }
 
+std::vector<std::uint8_t> read_initrd(const GuestPackageOptions& options) {
+    if (options.initrd.empty()) {
+        return options.before_initrd;
+    }
+    std::vector<std::uint8_t> initrd = read_file(options.initrd);
+    initrd.insert(initrd.begin(), options.before_initrd.begin(), options.before_initrd.end());
+    return initrd;
+}
+
 } // namespace
 
 std::vector<std::uint8_t> make_guest_package(const GuestKernel& kernel, const GuestPackageOptions& options) {
-    const std::vector<std::uint8_t> initrd =
-        options.initrd.empty() ? std::vector<std::uint8_t>() : read_file(options.initrd);
+    const std::vector<std::uint8_t> initrd = read_initrd(options);
     const std::string command_line = guest_command_line(options.append);
     check_sizes(options, kernel, initrd.size(), command_line);
     return make_package({.flags = (options.print_counters ? std::uint32_t{package_print_counters} : 0) |

@@ -10,7 +10,7 @@
 
 namespace previrt::monitored {
 
-constexpr std::uint32_t longest_packet = 65535 + 14 + 4; // IPv4's, with a frame's header and its tag
+constexpr std::uint32_t longest_packet = 65536 + 44; // vsock's; IPv4's with its frame's header is shorter
 constexpr std::uint32_t most_room =
     longest_packet + 9220; // the segment joiner writes the next candidate segment behind the packet
 

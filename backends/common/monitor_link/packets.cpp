@@ -2,6 +2,7 @@
 // Two rings of packets, with the monitor at their other ends.
 #include "inplace-vmm/backend/packets.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/ring_pair.hpp"
 #include "inplace-vmm/counters.hpp"
 
 #include <algorithm>
@@ -12,18 +13,11 @@ using namespace monitored;
 
 namespace {
 
-PacketWriter& writer() {
-    static PacketWriter sent(*reinterpret_cast<PacketRing*>(place_of(network().sent)));
-    return sent;
+RingPair& rings() {
+    static RingPair pair(*reinterpret_cast<PacketRing*>(place_of(network().sent)),
+                         *reinterpret_cast<PacketRing*>(place_of(network().received)));
+    return pair;
 }
-
-PacketReader& reader() {
-    static PacketReader received(*reinterpret_cast<PacketRing*>(place_of(network().received)));
-    return received;
-}
-
-bool has_sent;
-bool has_released;
 
 } // namespace
 
@@ -45,20 +39,15 @@ bool takes_unfinished_packets() {
 }
 
 std::span<std::uint8_t> packet_room(std::uint32_t least) {
-    const std::span<std::uint8_t> room = writer().reserve(least);
-    return !room.empty() || writer().wait(least) ? room : writer().reserve(least);
+    return rings().room(least);
 }
 
 void send_packet(std::uint32_t bytes, const ethernet::Unfinished& left) {
-    writer().commit(bytes, {.left = left, .is_verified = false});
-    has_sent = true;
+    rings().send(bytes, {.left = left, .is_verified = false});
 }
 
 std::optional<ReceivedPacket> received_packet() {
-    std::optional<RingPacket> packet = reader().next();
-    if (!packet && !reader().wait()) {
-        packet = reader().next();
-    }
+    const std::optional<RingPacket> packet = rings().next();
     if (!packet) {
         return {};
     }
@@ -69,17 +58,11 @@ std::optional<ReceivedPacket> received_packet() {
 }
 
 void release_packet() {
-    reader().release();
-    has_released = true;
+    rings().release();
 }
 
 void notify_packets() {
-    // Call both, because each clears its flag.
-    const bool reader_waits = has_sent && writer().must_call();
-    const bool writer_waits = has_released && reader().must_call();
-    has_sent = false;
-    has_released = false;
-    if (reader_waits || writer_waits) {
+    if (rings().must_call()) {
         ++counters.packet_calls;
         ring_for_packets();
     }

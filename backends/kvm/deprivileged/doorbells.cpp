@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/vsock.hpp"
 
 #include "backends/kvm/deprivileged/domain.hpp"
 
@@ -54,6 +55,14 @@ const DisksStart& disks() {
 
 void ring_for_disk(unsigned disk) {
     ring(doorbell_of_disk(disk));
+}
+
+const VsockStart& vsock() {
+    return handover.vsock;
+}
+
+void ring_for_vsock() {
+    ring(doorbell_vsock);
 }
 
 } // namespace previrt::monitored

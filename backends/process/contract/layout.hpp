@@ -73,9 +73,10 @@ constexpr int user_listener = 0;     // with --isolate: the requests of user pro
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
 constexpr int output_event = 4;      // the output ring has bytes
 constexpr int packet_event = 5;      // with a network: packets, or room for some
-constexpr int life_line = 6;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
-constexpr int keepers_end = 7; // of the pipe; no other process has it
-constexpr int first_disk_event = 8; // for each disk: requests, or room for completions
+constexpr int vsock_event = 6;       // with a command: packets of vsock, or room for some
+constexpr int life_line = 7;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
+constexpr int keepers_end = 8; // of the pipe; no other process has it
+constexpr int first_disk_event = 9; // for each disk: requests, or room for completions
 
 // The monitor's doorbell.
 constexpr int event_signal = 10; // SIGUSR1

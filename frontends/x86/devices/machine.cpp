@@ -4,6 +4,7 @@
 #include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/network.hpp"
+#include "frontends/x86/devices/vsock.hpp"
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/package.hpp"
@@ -58,6 +59,7 @@ void take_events() {
     }
     serve_balloon();
     serve_disks();
+    serve_vsock();
     move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {

@@ -6,6 +6,7 @@
 #include "frontends/x86/devices/floating_bus.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
+#include "frontends/x86/devices/vsock.hpp"
 #include "frontends/x86/linux_boot/kernel_elf.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
@@ -237,6 +238,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
     insert_network_card();
     insert_balloon();
     insert_disks();
+    insert_vsock();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,
             .boot_params = boot_params_at,

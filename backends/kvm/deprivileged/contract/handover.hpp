@@ -4,6 +4,7 @@
 #include "backends/common/contract/console_ring.hpp"
 #include "backends/common/contract/disk_start.hpp"
 #include "backends/common/contract/network_start.hpp"
+#include "backends/common/contract/vsock_start.hpp"
 #include "backends/common/monitor_link/clock.hpp"
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct Handover {
     monitored::ClockStart clock;
     monitored::NetworkStart network;
     monitored::DisksStart disks;
+    monitored::VsockStart vsock;
     std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };

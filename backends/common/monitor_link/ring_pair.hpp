@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "backends/common/contract/packet_ring.hpp"
+
+namespace previrt::monitored {
+
+// The VMM's ends of two rings, with the monitor at their other ends.
+class RingPair {
+public:
+    RingPair(PacketRing& sent, PacketRing& received) : writer_(sent), reader_(received) {}
+
+    // As PacketWriter::reserve. Empty: the doorbell rings when there is room.
+    std::span<std::uint8_t> room(std::uint32_t least) {
+        const std::span<std::uint8_t> room = writer_.reserve(least);
+        return !room.empty() || writer_.wait(least) ? room : writer_.reserve(least);
+    }
+    void send(std::uint32_t bytes, const PacketState& state = {}) {
+        writer_.commit(bytes, state);
+        has_sent_ = true;
+    }
+    // As PacketReader::next. nullopt: the doorbell rings when there is one.
+    std::optional<RingPacket> next() {
+        std::optional<RingPacket> packet = reader_.next();
+        if (!packet && !reader_.wait()) {
+            packet = reader_.next();
+        }
+        return packet;
+    }
+    void release() {
+        reader_.release();
+        has_released_ = true;
+    }
+    // After some were sent or released: whether the monitor waits for the doorbell.
+    bool must_call() {
+        // Call both, because each clears its flag.
+        const bool reader_waits = has_sent_ && writer_.must_call();
+        const bool writer_waits = has_released_ && reader_.must_call();
+        has_sent_ = false;
+        has_released_ = false;
+        return reader_waits || writer_waits;
+    }
+
+private:
+    PacketWriter writer_;
+    PacketReader reader_;
+    bool has_sent_ = false;
+    bool has_released_ = false;
+};
+
+} // namespace previrt::monitored

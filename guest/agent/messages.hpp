@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+// The streams between the agent in the guest and its monitor, and the messages of the control stream. The
+// agent connects to the host's CID at these ports; each takes one connection in the guest's life.
+namespace previrt::agent {
+
+enum Port : std::uint32_t {
+    control_port = 0x7076'0000,
+    input_port,  // standard input of the command, or the keys for its terminal
+    output_port, // standard output, or the output of its terminal
+    error_port,  // standard error; the monitor refuses it if nothing is behind it
+};
+
+// Where the agent is in the guest, until it has started.
+constexpr const char* agent_path = "/.previrt-agent";
+
+enum class Message : std::uint32_t {
+    // To the agent.
+    start = 1,
+    signal,
+    window,
+    // To the monitor; the last that it gets.
+    exited,
+    killed,
+    not_started,
+};
+
+// In front of each message.
+struct MessageHeader {
+    Message message;
+    std::uint32_t bytes; // that follow
+};
+static_assert(sizeof(MessageHeader) == 8);
+
+struct Window {
+    std::uint16_t rows;
+    std::uint16_t columns;
+    std::uint16_t width; // in pixels
+    std::uint16_t height;
+};
+static_assert(sizeof(Window) == 8);
+
+// Bit N of `terminals`: the command's descriptor N is its terminal. Behind it, each ended by a zero byte: the
+// working directory, the arguments, the environment.
+struct Start {
+    std::uint32_t terminals;
+    std::uint32_t arguments;
+    std::uint32_t variables;
+    Window window;
+};
+static_assert(sizeof(Start) == 20);
+// Of a start message, its header excluded.
+constexpr std::uint32_t most_start_bytes = std::uint32_t{4} << 20U;
+
+struct Signal {
+    std::uint32_t number;
+    std::uint32_t to_group; // 1: to all processes of the command's group
+};
+static_assert(sizeof(Signal) == 8);
+
+// exited: the exit status. killed: the signal. not_started: an error number of Linux's, of the execve.
+struct End {
+    std::uint32_t value;
+};
+static_assert(sizeof(End) == 4);
+
+} // namespace previrt::agent

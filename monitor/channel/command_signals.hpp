@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/program.hpp"
+
+#include <array>
+#include <csignal>
+
+namespace previrt {
+
+// The signals of a run with a command: they go to the command.
+inline constexpr std::array command_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                                               SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+
+// From now on this thread and the threads that it starts block them; they arrive in the descriptor, which is
+// nonblocking. SIGPIPE is ignored.
+Descriptor hold_command_signals();
+
+} // namespace previrt
