@@ -5,6 +5,7 @@
 #include "host/ending_signals.hpp"
 #include "host/input_error.hpp"
 #include "host/tree.hpp"
+#include "monitor/channel/command_signals.hpp"
 #include "monitor/network/switch/command.hpp"
 #include "monitor/run.hpp"
 #include "monitor/supervisor.hpp"
@@ -25,7 +26,9 @@ namespace {
 
 void add_run(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand(
-        "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long)");
+        "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long), or a "
+               "command in its guest (exit: the command's; 125: previrt failed, 126, 127: the command cannot "
+               "be executed, is not there)");
     const auto options = std::make_shared<RunOptions>();
     command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
     command->add_option("--on", options->on, "The place where it runs; auto: the best that works here (auto)")
@@ -76,10 +79,18 @@ void add_run(CLI::App& app, Action& action) {
     command
         ->add_option("--timeout", options->timeout, "Seconds after which the guest is ended, with status 124")
         ->check(CLI::PositiveNumber);
+    command
+        ->add_option("--env", options->environment,
+                     "A variable of the command's environment: NAME=VALUE, or NAME for this one's value")
+        ->allow_extra_args(false);
+    command->add_option("COMMAND", options->command,
+                        "Behind --: a command and its arguments, which the guest runs instead of its init");
     command->callback([&action, options] {
         action = [options] {
             options->is_own_process = true;
-            return run_supervised([&] { return run_guest_of_command(*options); });
+            const Supervision of_command{.signals = command_signals, .failed = command_failed};
+            return run_supervised([&] { return run_guest_of_command(*options); },
+                                  options->command.empty() ? console_supervision : of_command);
         };
     });
 }

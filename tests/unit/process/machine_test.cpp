@@ -223,7 +223,7 @@ TEST_P(ProcessGuest, HasThreeDescriptors) {
     const Descriptor inherited(
         open("/dev/null", O_RDONLY)); // NOLINT(android-cloexec-open): by whom we were started
     run('d');
-    EXPECT_EQ(console(), "open 3\nopen 4\nopen 6\n");
+    EXPECT_EQ(console(), "open 3\nopen 4\nopen 7\n");
 }
 
 TEST_P(ProcessGuest, HasNoPrivilegesAndNoFiles) {
