@@ -5,6 +5,7 @@
 #include "tests/guests/harness/virtio.h"
 
 #include <cstdint>
+#include <gtest/gtest.h>
 #include <iterator>
 #include <random>
 
@@ -14,12 +15,44 @@ namespace previrt {
 template <typename Machine>
 class HostileDriver : protected Machine {
 public:
-    explicit HostileDriver(std::uint64_t seed) : random_(seed) {}
+    // `most_accesses`: to memory, in one call of the device.
+    HostileDriver(std::uint64_t seed, std::uint64_t most_accesses)
+        : random_(seed), most_accesses_(most_accesses) {}
+    HostileDriver(const HostileDriver&) = delete;
+    HostileDriver& operator=(const HostileDriver&) = delete;
+
+    void run(unsigned steps) {
+        Machine::start();
+        for (unsigned i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+            step();
+        }
+    }
+    // The device asked for a reset this many times.
+    [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
 protected:
+    ~HostileDriver() = default;
+
     using Machine::device;
     using Machine::entries;
     using Machine::ram;
+
+    virtual void step() = 0;
+    // As another processor would, while the device reads.
+    virtual void interfere() { scribble(); }
+
+    // For one call of the device.
+    GuestMemory memory() {
+        accesses_ = 0;
+        return {.reach = reach, .context = this};
+    }
+
+    void start_again_if_failed() {
+        if (!device.transport.is_running()) {
+            failures_ += this->needs_reset() ? 1 : 0;
+            start_again();
+        }
+    }
 
     std::uint32_t choose(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
 
@@ -84,6 +117,17 @@ protected:
         return sum;
     }
 
+private:
+    static std::uint8_t* reach(void* context, std::uint64_t address, std::uint64_t bytes,
+                               GuestMemory::Access /*access*/) {
+        HostileDriver& self = *static_cast<HostileDriver*>(context);
+        EXPECT_LE(++self.accesses_, self.most_accesses_);
+        if (self.choose(4) == 0) {
+            self.interfere();
+        }
+        return self.ram.at(address, bytes);
+    }
+
     // The device needs a reset: the next driver begins anew.
     void start_again() {
         for (std::uint16_t number = 0; number < Machine::linux_queues; ++number) {
@@ -94,6 +138,9 @@ protected:
     }
 
     std::mt19937_64 random_;
+    std::uint64_t most_accesses_;
+    std::uint64_t accesses_ = 0;
+    std::uint64_t failures_ = 0;
 };
 
 } // namespace previrt

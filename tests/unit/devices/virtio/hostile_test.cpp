@@ -9,26 +9,19 @@
 namespace previrt {
 namespace {
 
-class HostileBalloon : HostileDriver<BalloonMachine> {
+class HostileBalloon final : public HostileDriver<BalloonMachine> {
 public:
-    using HostileDriver::HostileDriver;
+    explicit HostileBalloon(std::uint64_t seed) : HostileDriver(seed, most_accesses) {}
 
-    void run(unsigned steps) {
-        start();
-        for (unsigned i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
-            step();
-        }
-    }
     [[nodiscard]] std::uint64_t chains() const { return chains_; }
     [[nodiscard]] std::uint64_t takings() const { return takings_; }
-    [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
 private:
     // Each chain has at most `entries` buffers; each of them may be an array of page numbers.
     static constexpr std::uint64_t most_accesses =
         (8 * std::uint64_t{BalloonMachine::entries} * 64) + (2 * VirtioBalloon::most_pages);
 
-    void step() {
+    void step() override {
         scribble();
         if (choose(16) == 0) {
             access_registers();
@@ -38,24 +31,10 @@ private:
             offer(queue, static_cast<std::uint16_t>(choose(entries)));
         }
         set(notify, 2, queue);
-        accesses_ = 0;
         const std::uint64_t before = returned();
-        balloon.serve({.reach = reach, .context = this}, {.take = take, .context = this});
+        balloon.serve(memory(), {.take = take, .context = this});
         chains_ += returned() - before;
-        if (!balloon.transport.is_running()) {
-            failures_ += needs_reset() ? 1 : 0;
-            start_again();
-        }
-    }
-
-    static std::uint8_t* reach(void* context, std::uint64_t address, std::uint64_t bytes,
-                               GuestMemory::Access /*access*/) {
-        HostileBalloon& self = *static_cast<HostileBalloon*>(context);
-        EXPECT_LE(++self.accesses_, most_accesses);
-        if (self.choose(4) == 0) {
-            self.scribble(); // another processor
-        }
-        return self.ram.at(address, bytes);
+        start_again_if_failed();
     }
 
     static void take(void* context, std::uint64_t address, std::uint64_t bytes) {
@@ -67,10 +46,8 @@ private:
         EXPECT_NE(self.ram.at(address, bytes), nullptr);
     }
 
-    std::uint64_t accesses_ = 0;
     std::uint64_t chains_ = 0;
     std::uint64_t takings_ = 0;
-    std::uint64_t failures_ = 0;
 };
 
 TEST(HostileBalloonDriver, ReachesNothingButRam) {

@@ -9,19 +9,12 @@
 namespace previrt {
 namespace {
 
-class HostileVsock : HostileDriver<VsockMachine> {
+class HostileVsock final : public HostileDriver<VsockMachine> {
 public:
-    using HostileDriver::HostileDriver;
+    explicit HostileVsock(std::uint64_t seed) : HostileDriver(seed, most_accesses) {}
 
-    void run(unsigned steps) {
-        start();
-        for (unsigned i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
-            step();
-        }
-    }
     [[nodiscard]] std::uint64_t received() const { return received_; }
     [[nodiscard]] std::uint64_t given() const { return given_; }
-    [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
 private:
     // Each chain has at most `entries` buffers, which are described and then used, in pieces.
@@ -35,7 +28,7 @@ private:
                                               reinterpret_cast<const std::uint8_t*>(&front + 1)));
     }
 
-    void step() {
+    void step() override {
         scribble();
         write_header();
         if (choose(16) == 0) {
@@ -50,36 +43,24 @@ private:
         }
         room_for = choose(4);
         set(notify, 2, queue);
-        accesses_ = 0;
         const std::size_t before = for_guest.size();
-        vsock.serve({.reach = reach, .context = this}, host());
+        vsock.serve(memory(), host());
         given_ += before - for_guest.size();
         received_ += sent.size();
         for (const Packet& packet : sent) {
             EXPECT_EQ(header_of(packet).len, packet.size() - vsock::header_bytes);
         }
         sent.clear();
-        if (!vsock.transport.is_running()) {
-            failures_ += needs_reset() ? 1 : 0;
-            start_again();
-        }
+        start_again_if_failed();
     }
 
-    static std::uint8_t* reach(void* context, std::uint64_t address, std::uint64_t bytes,
-                               GuestMemory::Access /*access*/) {
-        HostileVsock& self = *static_cast<HostileVsock*>(context);
-        EXPECT_LE(++self.accesses_, most_accesses);
-        if (self.choose(4) == 0) {
-            self.scribble(); // another processor
-            self.write_header();
-        }
-        return self.ram.at(address, bytes);
+    void interfere() override {
+        scribble();
+        write_header();
     }
 
-    std::uint64_t accesses_ = 0;
     std::uint64_t received_ = 0;
     std::uint64_t given_ = 0;
-    std::uint64_t failures_ = 0;
 };
 
 TEST(HostileVsockDriver, ReachesNothingButRam) {
