@@ -44,35 +44,27 @@ void await(int descriptor, short events) {
     call(__NR_poll, address_of(&waiting), 1, -1);
 }
 
-// All of it, or the monitor has gone.
-void receive(int socket, void* to, std::size_t bytes) {
-    auto* place = static_cast<char*>(to);
+// Moves all of the bytes by this system call. Without its monitor the guest ends.
+void transfer(long number, int socket, char* place, std::size_t bytes, short event) {
     while (bytes != 0) {
-        const long got = call(__NR_read, socket, address_of(place), static_cast<long>(bytes));
-        if (got > 0) {
-            place += got;
-            bytes -= static_cast<std::size_t>(got);
-        } else if (got == -EAGAIN || got == -EINTR) {
-            await(socket, POLLIN);
+        const long moved = call(number, socket, address_of(place), static_cast<long>(bytes));
+        if (moved > 0) {
+            place += moved;
+            bytes -= static_cast<std::size_t>(moved);
+        } else if (moved == -EAGAIN || moved == -EINTR) {
+            await(socket, event);
         } else {
             power_off();
         }
     }
 }
 
+void receive(int socket, void* to, std::size_t bytes) {
+    transfer(__NR_read, socket, static_cast<char*>(to), bytes, POLLIN);
+}
+
 void send(int socket, const void* from, std::size_t bytes) {
-    const auto* place = static_cast<const char*>(from);
-    while (bytes != 0) {
-        const long put = call(__NR_write, socket, address_of(place), static_cast<long>(bytes));
-        if (put > 0) {
-            place += put;
-            bytes -= static_cast<std::size_t>(put);
-        } else if (put == -EAGAIN || put == -EINTR) {
-            await(socket, POLLOUT);
-        } else {
-            power_off();
-        }
-    }
+    transfer(__NR_write, socket, static_cast<char*>(const_cast<void*>(from)), bytes, POLLOUT);
 }
 
 void* allocate(std::size_t bytes) {
@@ -225,7 +217,7 @@ private:
         }
     }
 
-    // What a command has left in its pipe. Others may still write to it.
+    // Counts the bytes that the command has left in its pipe. Other processes may still write to it.
     [[nodiscard]] std::uint64_t written(int pipe) const {
         if (pipe == command_.terminal_output) {
             return room_bytes;

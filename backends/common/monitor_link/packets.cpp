@@ -14,8 +14,7 @@ using namespace monitored;
 namespace {
 
 RingPair& rings() {
-    static RingPair pair(*reinterpret_cast<PacketRing*>(place_of(network().sent)),
-                         *reinterpret_cast<PacketRing*>(place_of(network().received)));
+    static RingPair pair(network().sent, network().received);
     return pair;
 }
 

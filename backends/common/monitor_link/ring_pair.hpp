@@ -2,13 +2,14 @@
 #pragma once
 
 #include "backends/common/contract/packet_ring.hpp"
+#include "backends/common/monitor_link/doorbells.hpp"
 
 namespace previrt::monitored {
 
 // The VMM's ends of two rings, with the monitor at their other ends.
 class RingPair {
 public:
-    RingPair(PacketRing& sent, PacketRing& received) : writer_(sent), reader_(received) {}
+    RingPair(const Part& sent, const Part& received) : writer_(ring(sent)), reader_(ring(received)) {}
 
     // As PacketWriter::reserve. Empty: the doorbell rings when there is room.
     std::span<std::uint8_t> room(std::uint32_t least) {
@@ -42,6 +43,8 @@ public:
     }
 
 private:
+    static PacketRing& ring(const Part& part) { return *reinterpret_cast<PacketRing*>(place_of(part)); }
+
     PacketWriter writer_;
     PacketReader reader_;
     bool has_sent_ = false;

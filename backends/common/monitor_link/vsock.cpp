@@ -13,8 +13,7 @@ using namespace monitored;
 namespace {
 
 RingPair& rings() {
-    static RingPair pair(*reinterpret_cast<PacketRing*>(place_of(vsock().sent)),
-                         *reinterpret_cast<PacketRing*>(place_of(vsock().received)));
+    static RingPair pair(vsock().sent, vsock().received);
     return pair;
 }
 
