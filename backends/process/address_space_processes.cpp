@@ -115,8 +115,9 @@ bool is_current_host() {
     return own_host() == current;
 }
 
-// This process has not its turn, so the signal tells nobody. The current process may be on the way to this
-// one, and its own timer, for the same time, tells nobody either: follow_timer() has to set it anew.
+// The VMM ignores this signal, because another process has the turn. That process may hand the turn to this
+// one before the signal of its own timer comes, and the VMM then ignores that signal too. So follow_timer()
+// must set this process's timer again.
 void forget_expired_timer() {
     own_host()->timer_set_for = no_timer;
 }

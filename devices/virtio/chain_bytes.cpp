@@ -28,7 +28,7 @@ Buffer ChainBytes::take(std::uint32_t most) {
     Buffer taken = first;
     if (first.bytes > most) {
         taken.bytes = most;
-        first.address += most; // what does not wrap is RAM, which is seen when it is used
+        first.address += most; // read() and write() refuse an address that has wrapped: it is not RAM
         first.bytes -= most;
     } else {
         ++next_;

@@ -16,9 +16,9 @@ public:
     // Copies the descriptions of a chain's buffers. Broken: one has the other direction.
     [[nodiscard]] Look collect(BufferChain chain, const GuestMemory& memory, Direction direction);
 
-    // That are left.
+    // The number of bytes that are left.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    // At most bytes(). Broken: a part is not RAM.
+    // `bytes` is bytes() at most. Broken: a part is not RAM.
     [[nodiscard]] Look read(const GuestMemory& memory, void* to, std::uint32_t bytes);
     [[nodiscard]] Look write(const GuestMemory& memory, const void* from, std::uint32_t bytes);
 

@@ -41,7 +41,7 @@ enum Operation : std::uint16_t {
     op_credit_request = 7,
 };
 
-// Of op_shutdown: what its sender does no more.
+// Flags of op_shutdown: its sender receives, or sends, no more.
 constexpr std::uint32_t shutdown_receive = 1;
 constexpr std::uint32_t shutdown_send = 2;
 

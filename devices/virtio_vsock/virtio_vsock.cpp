@@ -123,7 +123,7 @@ private:
         return queue.give_back(memory_, head_, static_cast<std::uint32_t>(sizeof header) + bytes);
     }
 
-    // Without those that are none.
+    // Drops packets that are too short or too long.
     std::span<const std::uint8_t> next_packet() {
         for (;;) {
             const std::span<const std::uint8_t> packet = host_.next(host_.context);

@@ -80,7 +80,7 @@ bool has_slash(const char* text) {
     return *text == '/';
 }
 
-// The child's work. What fails is an error number for the parent.
+// The child's work. It gives its parent the error number of a failure.
 class Child {
 public:
     explicit Child(const Request& request) : request_(request) {}

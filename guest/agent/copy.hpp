@@ -23,7 +23,7 @@ public:
     [[nodiscard]] Polls wanted() const;
     void polled(short from_events, short to_events);
 
-    // The command has ended. Carries what it has written, which is at most that many bytes.
+    // The command has ended. Carries the bytes that it has written, `most` at most.
     void finish(std::uint64_t most);
     [[nodiscard]] int from() const { return from_; }
 

@@ -57,7 +57,7 @@ void bring_up_loopback() {
 
 } // namespace
 
-// What a kernel lacks stays away: the command may not need it.
+// A kernel may lack some of these file systems. The command may do without them.
 void prepare_root() {
     for (const FileSystem& system : file_systems) {
         call(__NR_mkdir, address_of(system.place), system.mode);

@@ -3,7 +3,7 @@
 
 namespace previrt::agent {
 
-// Mounts what a program expects below the root: /dev, /proc, /sys, /tmp. Brings up the loopback device.
+// Mounts the file systems that a program expects: /dev, /proc, /sys, /tmp. Brings up the loopback device.
 void prepare_root();
 
 } // namespace previrt::agent

@@ -25,7 +25,7 @@
 
 namespace previrt {
 
-// What has become of a command.
+// The end of a command.
 struct CommandEnd {
     std::optional<std::uint8_t> status; // nullopt: the guest has said nothing
     std::string failure;                // why it was not started
@@ -62,7 +62,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    // Of what poll() waits for.
+    // The places of the descriptors in a call of poll().
     enum Place : std::uint8_t {
         doorbell,
         ended,

@@ -14,7 +14,7 @@ namespace previrt {
 // once in the guest's life. Each side tells the other how many bytes it still takes (credit). A guest that
 // breaks a rule loses the stream.
 //
-// This class knows the stream's state. It sends nothing: VsockEnd sends what next_owed() says.
+// This class knows the stream's state. It sends nothing: VsockEnd sends the operations of next_owed().
 class GuestStream {
 public:
     // Bytes of the guest's that may be under way to `receive`.
@@ -33,7 +33,7 @@ public:
     // The number of bytes that the guest takes now.
     [[nodiscard]] std::uint32_t credit() const;
 
-    // What `receive` got is passed on, except for that many bytes.
+    // `receive` has passed on all bytes that it got, except for this many.
     void keep(std::uint64_t bytes);
     // The guest gets nothing more: a reader there finds the end.
     void end_sending();

@@ -40,8 +40,8 @@ bool VsockEnd::receive() {
     return true;
 }
 
-// The guest can still change the packet: its header is copied first. What the payload is afterwards is as
-// much the guest's choice as what it was before.
+// The guest can still change the packet: its header is copied first. The guest chooses the payload
+// anyway, so a later change of it does no harm.
 void VsockEnd::take(const monitored::RingPacket& packet) {
     Header header{};
     if (packet.bytes.size() < sizeof header) {

@@ -28,7 +28,7 @@ public:
     std::span<std::uint8_t> room(const GuestStream& stream);
     // Sends the first bytes of that room, which was the last that was asked for.
     void send(GuestStream& stream, std::uint32_t bytes);
-    // Sends what the streams owe, and rings the guest if it waits. Call it before a wait.
+    // Sends the operations that the streams owe, and rings the guest if it waits. Call it before a wait.
     void finish();
     // Asks for a doorbell when the guest has sent packets or made room. False: it has done so already.
     bool wait();

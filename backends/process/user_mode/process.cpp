@@ -408,7 +408,7 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
                 is_called = true;
                 continue;
             }
-            // An earlier request that a signal ended: its wake-up was still counted.
+            // A signal has ended an earlier request, and the host still counted that one's wake-up.
             if (result == is_gone) {
                 continue;
             }
