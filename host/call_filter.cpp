@@ -46,6 +46,7 @@ void CallFilter::allow(std::initializer_list<int> calls) {
 }
 
 void CallFilter::allow(int call, std::initializer_list<scmp_arg_cmp> arguments) {
+    opens_files_ = opens_files_ || call == SCMP_SYS(openat);
     check(seccomp_rule_add_array(filter_.get(), SCMP_ACT_ALLOW, call, static_cast<unsigned>(arguments.size()),
                                  arguments.begin()));
 }
@@ -55,7 +56,17 @@ void CallFilter::refuse(int call, int error) {
                                  nullptr));
 }
 
+// glibc gives memory back to the host only if a file in /proc permits it, and takes an error for a refusal.
+void CallFilter::refuse_files() {
+    refuse(SCMP_SYS(open), EACCES);
+    // A refusal without arguments would replace what is allowed with some.
+    if (!opens_files_) {
+        refuse(SCMP_SYS(openat), EACCES);
+    }
+}
+
 void CallFilter::apply() {
+    refuse_files();
     check(seccomp_load(filter_.get()));
 }
 
@@ -102,10 +113,6 @@ void CallFilter::allow_what_the_runtime_needs() {
     allow(SCMP_SYS(fstat), {});
     allow(SCMP_SYS(newfstatat), {equals(flags, AT_EMPTY_PATH)});
     allow(SCMP_SYS(ioctl), {equals(1, TCGETS)});
-    // glibc gives memory back to the host only if a file in /proc permits it, and takes an error for a
-    // refusal.
-    refuse(SCMP_SYS(open), EACCES);
-    refuse(SCMP_SYS(openat), EACCES);
 #ifdef PREVIRT_SANITIZED
     // UBSan uses these to find out whether memory is readable.
     allow({SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(write), SCMP_SYS(close)});

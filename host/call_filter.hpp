@@ -33,11 +33,13 @@ public:
 
 private:
     void allow_what_the_runtime_needs();
+    void refuse_files();
 
     struct Release {
         void operator()(void* filter) const { seccomp_release(filter); }
     };
     std::unique_ptr<void, Release> filter_;
+    bool opens_files_ = false;
 };
 
 } // namespace previrt
