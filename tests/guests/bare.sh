@@ -7,7 +7,7 @@ set -euo pipefail
 guest=$1 output=$2
 rm -f "$output"
 status=0
-timeout 50 qemu-system-x86_64 -accel tcg -cpu max,-smap -nodefaults -display none -no-reboot -serial stdio -m 64 \
+timeout 300 qemu-system-x86_64 -accel tcg -cpu max,-smap -nodefaults -display none -no-reboot -serial stdio -m 64 \
     -icount shift=3,sleep=off -rtc clock=vm -kernel "$guest" </dev/null >"$output.part" || status=$?
 cat "$output.part"
 if [ "$status" -ne 0 ] || ! grep -qx 'guest: end' "$output.part" || grep -q FAIL "$output.part"; then

@@ -53,7 +53,7 @@ def main():
     place, image, bare, previrt = sys.argv[1:]
     guest = pathlib.Path(image).stem
     isolate = ["--isolate"] if place.endswith("-isolate") else []
-    run = subprocess.run([previrt, "run", "--on", place.removesuffix("-isolate"), "--memory", "64M", "--timeout", "100",
+    run = subprocess.run([previrt, "run", "--on", place.removesuffix("-isolate"), "--memory", "64M", "--timeout", "300",
                           *isolate, image], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     sys.stdout.write((run.stdout + run.stderr).decode(errors="replace"))
     listed = read_differences(place, guest)

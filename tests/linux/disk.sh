@@ -9,8 +9,9 @@ previrt=$build/toolchain/previrt
 disk=$work/disk,comma.img
 option=$work/disk,,comma.img
 mib=32
+[ "$on" != bare ] || mib=8 # there QEMU emulates every instruction
 truncate -s ${mib}M "$disk"
-options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-200}" --verbose --append quiet)
+options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-500}" --verbose --append quiet)
 
 fail() { # MESSAGE
     cat "$work/console" "$work/messages" 2>/dev/null || true
