@@ -3,6 +3,7 @@
 
 #include "devices/dp83820/configuration_space.hpp"
 #include "devices/platform/absent_ports.hpp"
+#include "devices/virtio/configuration_space.hpp"
 
 #include <algorithm>
 
@@ -94,6 +95,9 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
     if (const std::optional<std::uint32_t> offset = vsock_register(port)) {
         return read_vsock(*offset, width);
     }
+    if (const std::optional<FolderRegister> place = folder_register(port)) {
+        return read_folder(*place, width);
+    }
     std::uint32_t value = 0;
     for (unsigned i = 0; i < width; ++i) {
         const std::optional<std::uint8_t> byte = read_byte(static_cast<std::uint16_t>(port + i), now);
@@ -127,6 +131,9 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
     if (const std::optional<std::uint32_t> offset = vsock_register(port)) {
         return write_vsock(*offset, width, value);
     }
+    if (const std::optional<FolderRegister> place = folder_register(port)) {
+        return write_folder(*place, width, value);
+    }
     for (unsigned i = 0; i < width; ++i) {
         if (!write_byte(static_cast<std::uint16_t>(port + i), static_cast<std::uint8_t>(value >> (8U * i)),
                         now) &&
@@ -140,10 +147,10 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
 bool Pc::decodes(std::uint16_t port) const {
     const bool is_network = has_network && network_function().decodes_io() &&
                             port - network_function().bar_address(dp83820::io_bar) < dp83820::io_bar_bytes;
-    return is_network || balloon_register(port) || vsock_register(port) || PicPair::decodes(port) ||
-           is_uart(port) || Pit8254::decodes(port) || SystemControl::decodes(port) || Rtc::decodes(port) ||
-           KeyboardController::decodes(port) || is_pci_address_byte(port) || is_pci_data(port, 1) ||
-           find_absent(port) != nullptr;
+    return is_network || balloon_register(port) || vsock_register(port) || folder_register(port) ||
+           PicPair::decodes(port) || is_uart(port) || Pit8254::decodes(port) ||
+           SystemControl::decodes(port) || Rtc::decodes(port) || KeyboardController::decodes(port) ||
+           is_pci_address_byte(port) || is_pci_data(port, 1) || find_absent(port) != nullptr;
 }
 
 bool Pc::claims_port(std::uint16_t port, unsigned width) const {
@@ -197,6 +204,11 @@ Pc::Written Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_
         return is_modelled ? Written::disk : Written::nothing;
     }
     return Written::nothing;
+}
+
+std::optional<std::uint32_t> Pc::virtio_register(const PciFunction& function, std::uint16_t port) {
+    const std::uint32_t offset = port - function.bar_address(virtio::io_bar);
+    return function.decodes_io() && offset < virtio::io_bar_bytes ? std::optional(offset) : std::nullopt;
 }
 
 std::optional<std::uint32_t> Pc::network_register(std::uint16_t port, unsigned width) const {

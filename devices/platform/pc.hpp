@@ -12,11 +12,13 @@
 #include "devices/rtc/rtc.hpp"
 #include "devices/uart16550/uart16550.hpp"
 #include "devices/virtio_balloon/virtio_balloon.hpp"
+#include "devices/virtio_fs/virtio_fs.hpp"
 #include "devices/virtio_vsock/virtio_vsock.hpp"
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 namespace previrt {
@@ -29,9 +31,10 @@ enum class Request : std::uint8_t { none, reset };
 // The VMM calls start(), and local_apic.start() if it models the processor too. It calls advance(now)
 // whenever it looks for interrupts, and interrupt_requested() and acknowledge() when it may deliver one. It
 // sleeps at most until next_event(). After uart.receive(), uart.take_transmitted() or a packet of the network
-// card it calls update_lines(), and after a step of a disk update_disk_line().
+// card it calls update_lines(), and after a step of a disk or of a folder the function for its line.
 struct Pc {
     static constexpr std::uint32_t most_disks = 8;
+    static constexpr std::uint32_t most_folders = 4;
 
     PicPair pic{};
     LocalApic local_apic{};
@@ -45,6 +48,7 @@ struct Pc {
     VirtioBalloon balloon{}; // if has_balloon
     VirtioVsock vsock{};     // if has_vsock
     std::array<Nvme, most_disks> disks{};
+    std::array<VirtioFs, most_folders> folders{};
     bool has_network = false;
     bool has_balloon = false;
     bool has_vsock = false;
@@ -57,6 +61,8 @@ struct Pc {
     std::uint32_t vsock_index = 0;
     std::uint32_t disk_count = 0;
     std::array<std::uint32_t, most_disks> disk_indexes{};
+    std::uint32_t folder_count = 0;
+    std::array<std::uint32_t, most_folders> folder_indexes{};
 
     static constexpr unsigned timer_irq = 0;
     static constexpr unsigned uart_irq = 4;
@@ -65,9 +71,11 @@ struct Pc {
     static constexpr unsigned balloon_irq = 10;
     static constexpr unsigned disk_irq = 9; // of all disks
     static constexpr unsigned vsock_irq = 14;
+    static constexpr unsigned folder_irq = 15;  // of all folders
     static constexpr unsigned vsock_device = 2; // on the PCI bus
     static constexpr unsigned network_device = 3;
     static constexpr unsigned balloon_device = 4;
+    static constexpr unsigned first_folder_device = 8;
     static constexpr unsigned first_disk_device = 16;
     // The initial addresses of registers, above RAM.
     static constexpr std::uint32_t network_memory = 0xfe00'0000;
@@ -75,6 +83,7 @@ struct Pc {
     static constexpr std::uint16_t network_ports = 0xc000;
     static constexpr std::uint16_t balloon_ports = 0xc100;
     static constexpr std::uint16_t vsock_ports = 0xc180;
+    static constexpr std::uint16_t folder_ports = 0xc200; // of the first folder; the others' follow
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // Called once on a new Pc: the state that firmware leaves.
@@ -85,6 +94,8 @@ struct Pc {
     void insert_vsock(std::uint64_t guest_cid);
     // At most most_disks times.
     void insert_disk(const nvme::Medium& medium);
+    // At most most_folders times.
+    void insert_folder(std::string_view tag);
     // The card may reach the guest's memory.
     [[nodiscard]] bool network_masters_bus() const { return has_network && network_function().masters_bus(); }
 
@@ -98,6 +109,9 @@ struct Pc {
     }
     // The vsock device may reach the guest's memory.
     [[nodiscard]] bool vsock_masters_bus() const { return has_vsock && vsock_function().masters_bus(); }
+    [[nodiscard]] bool folder_masters_bus(std::uint32_t folder) const {
+        return folder_function(folder).masters_bus();
+    }
 
     // nullopt, false: no device claims the port, or a device claims it and does not model the access. `width`
     // is 1, 2 or 4 bytes; bytes outside the device float.
@@ -136,6 +150,7 @@ struct Pc {
     void update_balloon_line();
     void update_disk_line();
     void update_vsock_line();
+    void update_folder_line();
 
     // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
     // change it.
@@ -182,6 +197,19 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> vsock_register(std::uint16_t port) const;
     std::optional<std::uint32_t> read_vsock(std::uint32_t offset, unsigned width);
     bool write_vsock(std::uint32_t offset, unsigned width, std::uint32_t value);
+    struct FolderRegister {
+        std::uint32_t folder;
+        std::uint32_t offset;
+    };
+    [[nodiscard]] const PciFunction& folder_function(std::uint32_t folder) const {
+        return pci.functions[folder_indexes[folder]];
+    }
+    // A folder's register at this port, if it is one.
+    [[nodiscard]] std::optional<FolderRegister> folder_register(std::uint16_t port) const;
+    std::optional<std::uint32_t> read_folder(const FolderRegister& place, unsigned width);
+    bool write_folder(const FolderRegister& place, unsigned width, std::uint32_t value);
+    // A virtio device's register at this port, if it is one.
+    static std::optional<std::uint32_t> virtio_register(const PciFunction& function, std::uint16_t port);
     // As firmware leaves a card: decoded, and with a level-triggered interrupt of 8 to 15.
     void configure(PciFunction& function, unsigned irq);
     struct Lines {

@@ -20,11 +20,7 @@ bool Pc::balloon_is_notified() const {
 }
 
 std::optional<std::uint32_t> Pc::balloon_register(std::uint16_t port) const {
-    if (!has_balloon || !balloon_function().decodes_io()) {
-        return std::nullopt;
-    }
-    const std::uint32_t offset = port - balloon_function().bar_address(virtio::io_bar);
-    return offset < virtio::io_bar_bytes ? std::optional(offset) : std::nullopt;
+    return has_balloon ? virtio_register(balloon_function(), port) : std::nullopt;
 }
 
 std::optional<std::uint32_t> Pc::read_balloon(std::uint32_t offset, unsigned width) {

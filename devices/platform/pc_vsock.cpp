@@ -16,11 +16,7 @@ void Pc::insert_vsock(std::uint64_t guest_cid) {
 }
 
 std::optional<std::uint32_t> Pc::vsock_register(std::uint16_t port) const {
-    if (!has_vsock || !vsock_function().decodes_io()) {
-        return std::nullopt;
-    }
-    const std::uint32_t offset = port - vsock_function().bar_address(virtio::io_bar);
-    return offset < virtio::io_bar_bytes ? std::optional(offset) : std::nullopt;
+    return has_vsock ? virtio_register(vsock_function(), port) : std::nullopt;
 }
 
 std::optional<std::uint32_t> Pc::read_vsock(std::uint32_t offset, unsigned width) {

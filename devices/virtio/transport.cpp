@@ -19,7 +19,7 @@ enum At : std::uint8_t {
     driver_feature = 0x0c,
     config_msix_vector = 0x10,
     num_queues = 0x12,
-    device_status = 0x14,
+    device_status = Transport::status_offset,
     config_generation = 0x15,
     queue_select = 0x16,
     queue_size = 0x18,
@@ -82,9 +82,10 @@ std::uint64_t& address_register(SplitQueue& queue, std::uint32_t offset) {
 
 } // namespace
 
-void Transport::start(std::uint64_t features, std::uint16_t existing_queues) {
+void Transport::start(std::uint64_t features, std::uint16_t existing_queues, std::uint16_t queue_entries) {
     offered = features | feature_version_1 | feature_indirect;
     existing = existing_queues;
+    largest_queue = queue_entries;
     for (std::uint16_t number = 0; number < most_queues; ++number) {
         queue_count = exists(number) ? static_cast<std::uint16_t>(number + 1) : queue_count;
     }
@@ -97,7 +98,7 @@ void Transport::reset() {
     accepted_half = 0;
     for (std::uint16_t number = 0; number < most_queues; ++number) {
         queues[number] = {};
-        queues[number].size = exists(number) ? SplitQueue::most_descriptors : std::uint16_t{0};
+        queues[number].size = exists(number) ? largest_queue : std::uint16_t{0};
     }
     chosen_queue = 0;
     notified = 0;
@@ -228,8 +229,7 @@ bool Transport::write_queue(std::uint32_t offset, std::uint32_t value) {
     }
     if (offset == queue_size) {
         const bool is_power = value != 0 && (value & (value - 1)) == 0;
-        queue->size = is_power && value <= SplitQueue::most_descriptors ? static_cast<std::uint16_t>(value)
-                                                                        : queue->size;
+        queue->size = is_power && value <= largest_queue ? static_cast<std::uint16_t>(value) : queue->size;
     } else if (offset == queue_enable) {
         if (value == 1 && !queue->enable()) {
             fail();
@@ -255,8 +255,12 @@ SplitQueue* Transport::take_notified(unsigned number) {
 
 void Transport::tell_used(const GuestMemory& memory, const SplitQueue& queue) {
     if (queue.wants_interrupt(memory)) {
-        interrupt_status |= interrupt_used;
+        tell_used();
     }
+}
+
+void Transport::tell_used() {
+    interrupt_status |= interrupt_used;
 }
 
 void Transport::fail() {

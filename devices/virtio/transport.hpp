@@ -26,6 +26,7 @@ inline constexpr std::uint8_t status_failed = 128;
 struct Transport {
     static constexpr unsigned most_queues = 8;
     // In the BAR, as the function's capabilities say.
+    static constexpr std::uint32_t status_offset = 0x14;
     static constexpr std::uint32_t interrupt_status_offset = 0x38;
     static constexpr std::uint32_t notify_offset = 0x3c; // of all queues
     static constexpr std::uint32_t configuration_offset = 0x40;
@@ -40,11 +41,14 @@ struct Transport {
     std::uint16_t chosen_queue = 0;
     std::uint16_t notified = 0;        // a bit for each queue
     std::uint16_t existing = 0;        // likewise
+    std::uint16_t largest_queue = 0;   // its entries
     std::uint8_t interrupt_status = 0; // bit 0: buffers were used; bit 1: the configuration has changed
     std::uint8_t status = 0;
 
-    // Called once on a new one. A bit of `existing_queues` for each queue that there is.
-    void start(std::uint64_t features, std::uint16_t existing_queues);
+    // Called once on a new one. A bit of `existing_queues` for each queue that there is. Only a device that
+    // never looks into its queues may have more entries than SplitQueue::most_descriptors.
+    void start(std::uint64_t features, std::uint16_t existing_queues,
+               std::uint16_t queue_entries = SplitQueue::most_descriptors);
 
     // nullopt, false: the driver must not do that, and the VMM must stop the guest.
     std::optional<std::uint32_t> read(std::uint32_t offset, unsigned width);
@@ -62,6 +66,8 @@ struct Transport {
     }
     // Buffers of this queue were given back.
     void tell_used(const GuestMemory& memory, const SplitQueue& queue);
+    // The same, of a queue whose driver wants an interrupt.
+    void tell_used();
     // The driver has broken a rule: until its reset, the device does nothing more.
     void fail();
     [[nodiscard]] bool interrupt_line() const { return interrupt_status != 0; }
