@@ -3,6 +3,7 @@
 
 #include "host/input_error.hpp"
 #include "host/program.hpp"
+#include "monitor/folder/folder_server.hpp"
 #include "toolchain/linux/compiler.hpp"
 #include "toolchain/linux/source.hpp"
 #include "toolchain/pack/vmm_image.hpp"
@@ -45,6 +46,7 @@ std::vector<ToolReport> examine_tools() {
                         require_programs({"bash", "busybox", "cpio", "gzip", "ldd"});
                         return "the programs that pack a guest's userland are there";
                     }),
+            examine("run --root, --share", probe_folders),
             examine("pack --for xen", [] {
                 read_vmm_image(Hypervisor::xen);
                 return "the in-place VMM for Xen is there";

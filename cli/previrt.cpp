@@ -51,6 +51,15 @@ void add_run(CLI::App& app, Action& action) {
             "FILE[,ro][,snapshot][,cache=unsafe][,format=raw]: a disk with the bytes of a file or block "
             "device; several times for several disks (docs/disks.md)")
         ->allow_extra_args(false);
+    command->add_option("--root", options->root,
+                        "A folder that is the guest's root file system; what the guest writes stays in its "
+                        "memory (docs/folders.md)");
+    command->add_flag("--rw", options->root_is_writable, "The guest writes to the folder of --root itself");
+    command
+        ->add_option("--share", options->shares,
+                     "DIR[:TAG][,ro]: a folder for the guest, which mounts it by its tag; several times for "
+                     "several folders")
+        ->allow_extra_args(false);
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,

@@ -120,6 +120,7 @@ void print_counters() {
     member("packets_received") << counters.packets_received;
     member("packets_lost") << counters.packets_lost;
     member("disk_calls") << counters.disk_calls;
+    member("folder_calls") << counters.folder_calls;
     member("floating_ports") << counters.floating_ports;
     member("floating_memory") << counters.floating_memory;
     member("pages_released") << counters.pages_released;

@@ -35,6 +35,7 @@ struct Counters {
     std::uint64_t packets_received;
     std::uint64_t packets_lost;   // by the back-end: invalid packets, and those that the peer reports as lost
     std::uint64_t disk_calls;     // doorbells to the disks' threads, which were needed because they waited
+    std::uint64_t folder_calls;   // doorbells to the folders' servers
     std::uint64_t floating_ports; // accesses that no device answers
     std::uint64_t floating_memory;
     std::uint64_t pages_released; // that the guest gave back to the host

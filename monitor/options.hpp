@@ -20,6 +20,9 @@ struct RunOptions {
     unsigned cpus = 1;
     std::string net = "none";
     std::vector<std::string> disks;
+    std::string root; // a folder of this machine: the guest's root file system; empty: none
+    bool root_is_writable = false;
+    std::vector<std::string> shares;      // folders of this machine
     std::vector<std::string> command;     // that the guest runs, and then ends; empty: none
     std::vector<std::string> environment; // of the command, in addition: NAME=VALUE, or NAME
     std::string stats;                    // a file for the VMM's counters; empty: none

@@ -5,6 +5,8 @@
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "monitor/disk/choice.hpp"
+#include "monitor/folder/choice.hpp"
+#include "monitor/folder/folder_server.hpp"
 #include "monitor/kvm/place.hpp"
 #include "monitor/nested/place.hpp"
 #include "monitor/network/choice.hpp"
@@ -38,6 +40,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_layers = true,
                                      .network = PlaceNetwork::card_of_vmm,
                                      .disks = PlaceDisks::of_vmm,
+                                     .has_folders = true,
                                      .most_processors = 1,
                                      .has_commands = true,
                                      .prepare = prepare_process,
@@ -49,6 +52,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_layers = true,
                                      .network = PlaceNetwork::card_of_vmm,
                                      .disks = PlaceDisks::of_vmm,
+                                     .has_folders = true,
                                      .most_processors = 1,
                                      .has_commands = true,
                                      .prepare = prepare_kvm,
@@ -60,6 +64,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_vmm_bridged,
                                      .disks = PlaceDisks::none,
+                                     .has_folders = false,
                                      .most_processors = 1,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_nested_kvm>,
@@ -71,6 +76,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_layers = false,
                                      .network = PlaceNetwork::none,
                                      .disks = PlaceDisks::none,
+                                     .has_folders = false,
                                      .most_processors = 1,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_xen>,
@@ -82,6 +88,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_vmm_bridged,
                                      .disks = PlaceDisks::none,
+                                     .has_folders = false,
                                      .most_processors = 1,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_xen_domu>,
@@ -93,6 +100,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .has_layers = false,
                                      .network = PlaceNetwork::card_of_qemu,
                                      .disks = PlaceDisks::of_qemu,
+                                     .has_folders = true,
                                      .most_processors = most_processors_of_qemu,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_bare>,
@@ -158,8 +166,8 @@ void check_command(const RunOptions& options, const Place& place) {
         throw InputError("a command: --on " + std::string(place.name) + " has none so far; these have: " +
                          names_of_places([](const Place& other) { return other.has_commands; }));
     }
-    if (options.initrd.empty()) {
-        throw InputError("a command needs the files of its guest: give them by --initrd");
+    if (options.initrd.empty() && options.root.empty()) {
+        throw InputError("a command needs the files of its guest: give them by --root or --initrd");
     }
 }
 
@@ -202,6 +210,26 @@ void check_disks(const RunOptions& options, const Place& place) {
     parse_disks(options.disks);
 }
 
+void check_folders(const RunOptions& options, const Place& place) {
+    if (parse_folders(options).empty()) {
+        return;
+    }
+    if (!place.has_folders) {
+        throw InputError("--root, --share: --on " + std::string(place.name) +
+                         " has no folders so far; these have: " +
+                         names_of_places([](const Place& other) { return other.has_folders; }));
+    }
+    if (place.has_vmm && !options.rewrite) {
+        throw InputError("--root, --share: the in-place VMM models the folders' devices, and with "
+                         "--no-rewrite there is no such VMM: leave out one of them");
+    }
+    if (!options.root.empty() && !options.initrd.empty()) {
+        throw InputError("--root: the guest has its files there, and by --initrd others: leave out one of "
+                         "them");
+    }
+    require_folder_server();
+}
+
 } // namespace
 
 std::span<const Place> all_places() {
@@ -237,6 +265,7 @@ void check_place(const RunOptions& options, const Place& place) {
     }
     check_network(options, place);
     check_disks(options, place);
+    check_folders(options, place);
     check_command(options, place);
     if (options.cpus > place.most_processors) {
         throw InputError("--cpus: under the VMM of --on " + std::string(place.name) + " a guest has " +

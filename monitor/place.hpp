@@ -42,6 +42,7 @@ struct Place {
     bool has_layers; // between guest and host: --require-isolation may demand them
     PlaceNetwork network;
     PlaceDisks disks;
+    bool has_folders; // of this machine
     unsigned most_processors;
     bool has_commands; // and the guest's vsock device leads to the monitor
     // Both throw InputError: for an option of this guest, and for something that this machine lacks.

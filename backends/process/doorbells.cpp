@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/folders.hpp"
 #include "backends/common/monitor_link/vsock.hpp"
 
 #include "backends/process/domain.hpp"
@@ -66,6 +67,18 @@ const VsockStart& vsock() {
 
 void ring_for_vsock() {
     ring(vsock_event);
+}
+
+const FoldersStart& folders() {
+    return handover.folders;
+}
+
+void ring_for_folders() {
+    ring(folders_event);
+}
+
+void ring_for_folder(unsigned folder, unsigned queue) {
+    ring(folder_event(folder, queue));
 }
 
 } // namespace previrt::monitored

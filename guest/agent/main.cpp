@@ -243,8 +243,26 @@ void hold_child_signal() {
     call(__NR_rt_sigprocmask, SIG_BLOCK, address_of(&child), 0, sizeof child);
 }
 
-[[noreturn]] void run() {
-    prepare_root();
+// `stack`: as Linux starts a program: the number of arguments, the arguments, a zero, the environment.
+[[noreturn]] void run(char** stack) {
+    const char* message = enter_root();
+    if (message == nullptr && is_without_command()) {
+        message = mount_folders();
+        if (message == nullptr) {
+            const auto arguments = reinterpret_cast<std::size_t>(stack[0]);
+            become_init(stack + 1, stack + 1 + arguments + 1);
+            message =
+                "previrt: the root has no program that can be its first process (/sbin/init, or init= of "
+                "the kernel's command line)\n";
+        }
+    }
+    if (message == nullptr) {
+        prepare_root();
+        message = mount_folders();
+    }
+    if (message != nullptr) {
+        give_up(message);
+    }
     hold_child_signal();
     const Streams streams = connect_streams();
     if (streams.control < 0) {
@@ -273,12 +291,13 @@ void hold_child_signal() {
 
 } // namespace previrt::agent
 
-extern "C" [[noreturn]] void agent_started() {
-    previrt::agent::run();
+extern "C" [[noreturn]] void agent_started(char** stack) {
+    previrt::agent::run(stack);
 }
 
 asm(".globl _start\n"
     "_start: xorl %ebp, %ebp\n"
+    "movq %rsp, %rdi\n"
     "andq $-16, %rsp\n"
     "call agent_started\n");
 

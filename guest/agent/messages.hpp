@@ -14,8 +14,21 @@ enum Port : std::uint32_t {
     error_port,  // standard error; the monitor refuses it if nothing is behind it
 };
 
-// Where the agent is in the guest, until it has started.
+// The agent's place in the guest until it has started, and that of the list of folders to mount, if there are
+// any.
 constexpr const char* agent_path = "/.previrt-agent";
+constexpr const char* folders_path = "/.previrt-folders";
+
+// An entry of that list is one of these, the folder's tag, and the directory to mount it at; each of the two
+// texts ends with a zero.
+enum class FolderUse : char {
+    overlaid_root = 'o', // writes go to an overlay in memory
+    root = 'r',
+    writable = 'w',
+    read_only = 'n',
+    no_command = 'i', // the first process is the root's own; the texts are empty
+};
+constexpr std::uint32_t most_folders_bytes = 32768;
 
 enum class Message : std::uint32_t {
     // To the agent.

@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// The guest's package as the options have it. With a command, the agent comes in front of the initrd, and is
-// the guest's first process. Throws InputError.
+// The guest's package as the options have it. With a command or --root, the agent comes in front of the
+// initrd, and is the guest's first process. Throws InputError.
 GuestPackageOptions package_options(const RunOptions& options);
 
 } // namespace previrt

@@ -27,7 +27,9 @@ void allow_requests(CallFilter& filter, int processor, std::initializer_list<std
 
 // Pages of the guest's memory.
 void allow_release(CallFilter& filter) {
-    filter.allow(SCMP_SYS(madvise), {CallFilter::equals_int(2, MADV_DONTNEED)});
+    for (const int advice : {MADV_DONTNEED, MADV_REMOVE}) {
+        filter.allow(SCMP_SYS(madvise), {CallFilter::equals_int(2, advice)});
+    }
 }
 
 } // namespace
@@ -91,6 +93,13 @@ void confine_command_thread(pid_t group) {
     allow_relay(filter, group);
     filter.allow({SCMP_SYS(close)}); // of an output's pipe, at its end
     filter.allow(SCMP_SYS(ioctl), {CallFilter::equals(1, TIOCGWINSZ)});
+    filter.apply();
+}
+
+void confine_folder_thread(pid_t group) {
+    CallFilter filter;
+    allow_relay(filter, group);
+    filter.allow({SCMP_SYS(sendmsg), SCMP_SYS(close), SCMP_SYS(pidfd_open), SCMP_SYS(waitid)});
     filter.apply();
 }
 

@@ -21,6 +21,8 @@ void confine_relay_thread(pid_t group = 0);
 void confine_disk_thread(int ring, pid_t group = 0);
 // Reads, writes and synchronizes these files of a disk. `overlay`: -1: there is none.
 void confine_disk_worker(int file, int overlay);
+// The same for folders: it sends descriptors to their servers, and waits for a server's end.
+void confine_folder_thread(pid_t group = 0);
 // The same for the streams of a command, whose terminal may change its size.
 void confine_command_thread(pid_t group = 0);
 

@@ -74,12 +74,12 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 } // namespace
 
 // The confined threads touch the guest's memory: one runs the processor, one reads the guest's output, one
-// moves its packets, each disk has one, and one moves the streams of its command. The calling thread only
-// waits for them.
+// moves its packets, each disk has one, one has the folders, and one moves the streams of its command. The
+// calling thread only waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets, const std::vector<DiskThread>& disks,
-                              const CommandThread& command) {
+                              const CommandThread& command, const FolderThread& folders) {
     malloc_trim(0); // kernel and initrd were here
     const Descriptor signals = command.run ? Descriptor(dup(command.given_up)) : hold_ending_signals();
     const std::optional<RawTerminal> terminal =
@@ -108,6 +108,17 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     for (std::size_t i = 0; i < disks.size(); ++i) {
         disk_threads.emplace_back([&of_disk = of_disks[i], &disk = disks[i]] { of_disk.of(disk.run); });
     }
+    std::thread folder_thread;
+    std::string failure;
+    Outcome of_folders;
+    if (folders.run) {
+        folder_thread = std::thread([&] {
+            of_folders.of([&] { failure = folders.run(); });
+            if (!failure.empty()) {
+                eventfd_write(events.ended.number(), 1);
+            }
+        });
+    }
     std::thread processor_thread([&] {
         of_processor.of([&] { end.processor = processor.run(); });
         eventfd_write(events.ended.number(), 1);
@@ -130,6 +141,11 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         disks[i].end();
         disk_threads[i].join();
     }
+    if (folder_thread.joinable()) {
+        folders.end();
+        folder_thread.join();
+        end.processor.failure = failure.empty() ? end.processor.failure : failure;
+    }
     if (command_thread.joinable()) {
         command.end();
         command_thread.join();
@@ -143,6 +159,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         of_disk.rethrow();
     }
     of_command.rethrow();
+    of_folders.rethrow();
     return end;
 }
 

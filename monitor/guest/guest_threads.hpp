@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <pthread.h>
+#include <string>
 #include <vector>
 
 namespace previrt {
@@ -44,6 +45,12 @@ struct PacketThread {
     bool connects = false; // it connects repeatedly, by a path
 };
 
+// The thread of all folders.
+struct FolderThread {
+    std::function<std::string()> run; // confines itself first; why the guest must end. Empty: no folders
+    std::function<void()> end;
+};
+
 // The thread of a disk.
 struct DiskThread {
     std::function<void()> run; // confines itself first
@@ -57,6 +64,6 @@ ConsoleEvents make_events();
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets = {}, const std::vector<DiskThread>& disks = {},
-                              const CommandThread& command = {});
+                              const CommandThread& command = {}, const FolderThread& folders = {});
 
 } // namespace previrt

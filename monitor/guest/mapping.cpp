@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace previrt {
@@ -33,6 +34,18 @@ void check_host_memory(std::uint64_t bytes) {
 } // namespace
 
 Mapping Mapping::of_guest(std::uint64_t bytes) {
+    return of_guest(bytes, -1);
+}
+
+Mapping Mapping::of_guest(std::uint64_t bytes, const Descriptor& shared) {
+    if (ftruncate(shared.number(), static_cast<off_t>(bytes)) != 0) {
+        throw InputError("--memory: " + std::generic_category().message(errno));
+    }
+    return of_guest(bytes, shared.number());
+}
+
+// `file`: -1: none.
+Mapping Mapping::of_guest(std::uint64_t bytes, int file) {
     check_host_memory(bytes);
     const std::size_t room = bytes + large_page;
     void* const address =
@@ -49,6 +62,10 @@ Mapping Mapping::of_guest(std::uint64_t bytes) {
         munmap(begin, before);
     }
     munmap(begin + before + bytes, room - before - bytes);
+    if (file >= 0 && mmap(begin + before, bytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED) {
+        throw InputError("mmap: " + std::generic_category().message(errno));
+    }
     return {begin + before, bytes};
 }
 
@@ -69,10 +86,12 @@ Mapping Mapping::of_descriptor(const Descriptor& descriptor, std::size_t bytes) 
     return {address, bytes};
 }
 
-bool release_pages(std::span<std::uint8_t> memory, std::uint64_t first, std::uint64_t count) {
+bool release_pages(std::span<std::uint8_t> memory, std::uint64_t first, std::uint64_t count,
+                   Backing backing) {
     const std::uint64_t pages = memory.size() / page;
     return first <= pages && count <= pages - first &&
-           madvise(memory.data() + (first * page), count * page, MADV_DONTNEED) == 0;
+           madvise(memory.data() + (first * page), count * page,
+                   backing == Backing::shared ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
 Mapping::Mapping(Mapping&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

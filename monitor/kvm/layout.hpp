@@ -39,8 +39,9 @@ struct KvmLayout {
     kvm::Part input;
     kvm::Part sent; // packets
     kvm::Part received;
-    monitored::DisksStart disks; // their rings
-    monitored::VsockStart vsock; // its rings
+    monitored::DisksStart disks;     // their rings
+    monitored::VsockStart vsock;     // its rings
+    monitored::FoldersStart folders; // their links
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode

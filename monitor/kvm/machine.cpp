@@ -12,6 +12,7 @@
 #include <atomic>
 #include <iostream>
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,13 +27,16 @@ constexpr std::uintptr_t intel_task = 0xfffbd000;
 
 } // namespace
 
-KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-                       std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net,
-                       const std::vector<std::string>& disks, bool has_command)
-    : network_(open_guest_network(net, !has_command)), disks_(disks),
-      layout_(lay_out(image.bytes, guest_memory, package.size())), user_mode_(user_mode),
-      memory_(Mapping::of_guest(layout_.bytes())), machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
+KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, const RunOptions& options,
+                       std::span<const std::uint8_t> package, UserMode user_mode)
+    : network_(open_guest_network(options.net, options.command.empty())), folders_(options),
+      disks_(options.disks), layout_(lay_out(image.bytes, options.memory, package.size())),
+      user_mode_(user_mode), file_(folders_.count() != 0 ? memfd_create("previrt-guest", MFD_CLOEXEC) : -1),
+      memory_(file_.number() >= 0 ? Mapping::of_guest(layout_.bytes(), file_)
+                                  : Mapping::of_guest(layout_.bytes())),
+      machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
       event_word_(image.header.event_word - image_address), events_(make_events()) {
+    folders_.share({.file = file_.number(), .offset = 0, .bytes = layout_.guest_memory});
     fill_vmm_memory(vmm_memory(), layout_, image, package);
     kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
     kvm_request(machine_, KVM_CREATE_IRQCHIP, "KVM_CREATE_IRQCHIP"); // must precede the processor
@@ -72,11 +76,20 @@ void KvmMachine::add_doorbells() {
     for (unsigned disk = 0; disk < disks_.count(); ++disk) {
         add_doorbell(doorbell_of_disk(disk), disks_.called(disk));
     }
+    for (unsigned folder = 0; folder < folders_.count(); ++folder) {
+        for (unsigned queue = 0; queue < backend::most_folder_queues; ++queue) {
+            add_doorbell(doorbell_of_folder(folder, queue), folders_.kicked(folder, queue));
+        }
+    }
+    if (folders_.count() != 0) {
+        add_doorbell(doorbell_folders, folders_.called());
+    }
 }
 
 void KvmMachine::describe(std::ostream& output) const {
     describe_layout(output, layout_, user_mode_);
     disks_.describe(output);
+    folders_.describe(output);
 }
 
 void KvmMachine::describe_end(std::ostream& output) const {
@@ -100,6 +113,7 @@ void KvmMachine::write_handover(const RunOptions& options) {
         network_->describe(handover.network);
     }
     disks_.describe(handover.disks);
+    folders_.describe(handover.folders);
     if (command_) {
         CommandChannel::describe(handover.vsock);
     }
@@ -135,23 +149,25 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                                                call_guest);
     const std::vector<DiskThread> disks =
         disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory), call_guest);
-    MonitoredEnd end =
-        run_with_console(options, *console_, events_,
-                         {.run =
-                              [&] {
-                                  confine_processor_thread(processor_->descriptor().number());
-                                  return processor_->run(memory_.bytes(), event_word());
-                              },
-                          .stop =
-                              [&](pthread_t thread) {
-                                  processor_->stop(thread);
-                                  call(); // it may be about to wait
-                              }},
-                         packets, disks,
-                         command_thread(command_.get(),
-                                        {.sent = ring<monitored::PacketRing>(layout_.vsock.sent),
-                                         .received = ring<monitored::PacketRing>(layout_.vsock.received)},
-                                        call_guest));
+    MonitoredEnd end = run_with_console(
+        options, *console_, events_,
+        {.run =
+             [&] {
+                 confine_processor_thread(processor_->descriptor().number());
+                 return processor_->run(memory_.bytes(), event_word(),
+                                        file_.number() >= 0 ? Backing::shared : Backing::own);
+             },
+         .stop =
+             [&](pthread_t thread) {
+                 processor_->stop(thread);
+                 call(); // it may be about to wait
+             }},
+        packets, disks,
+        command_thread(command_.get(),
+                       {.sent = ring<monitored::PacketRing>(layout_.vsock.sent),
+                        .received = ring<monitored::PacketRing>(layout_.vsock.received)},
+                       call_guest),
+        folders_.thread(layout_.folders, vmm_memory(), call_guest));
     disks_.tell_failures(std::cerr);
     return end;
 }

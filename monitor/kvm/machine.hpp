@@ -4,6 +4,7 @@
 #include "monitor/channel/command_channel.hpp"
 #include "monitor/console/guest_console.hpp"
 #include "monitor/disk/guest_disks.hpp"
+#include "monitor/folder/guest_folders.hpp"
 #include "monitor/guest/guest_threads.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/image.hpp"
@@ -28,11 +29,9 @@ namespace previrt {
 // and the doorbells.
 class KvmMachine {
 public:
-    // `kvm`: /dev/kvm. `has_command`: run()'s options have one. The package is that of a guest with
-    // `guest_memory` bytes of RAM. Throws InputError.
-    KvmMachine(const Descriptor& kvm, const KvmImage& image, std::uint64_t guest_memory,
-               std::span<const std::uint8_t> package, UserMode user_mode, const std::string& net = "none",
-               const std::vector<std::string>& disks = {}, bool has_command = false);
+    // `kvm`: /dev/kvm. `options`: those of run(). The package is theirs too. Throws InputError.
+    KvmMachine(const Descriptor& kvm, const KvmImage& image, const RunOptions& options,
+               std::span<const std::uint8_t> package, UserMode user_mode);
 
     // Call it once. Runs until the guest ends, or the monitor has to end it. Its console is the options'; the
     // options must outlive this.
@@ -61,10 +60,12 @@ private:
     [[nodiscard]] Ring& ring(const kvm::Part& part) const;
 
     std::optional<GuestNetwork> network_;
+    GuestFolders folders_;
     GuestDisks disks_;
     std::unique_ptr<CommandChannel> command_;
     KvmLayout layout_;
     UserMode user_mode_;
+    Descriptor file_; // of its memory, if servers of folders map it
     Mapping memory_;
     Descriptor machine_;
     std::uint64_t event_word_; // its offset in the VMM's memory

@@ -48,9 +48,8 @@ RunStatus run_machine(Machine& machine, const RunOptions& options) {
 RunStatus run_interpreted(const RunOptions& options, const Descriptor& kvm,
                           std::vector<std::uint8_t>& package) {
     const KvmImage image = read_kvm_image("previrt-kvm", read_vmm_image(Hypervisor::kvm));
-    KvmMachine machine(kvm, image, options.memory, package,
-                       options.isolate ? UserMode::isolated : UserMode::with_kernel, options.net,
-                       options.disks, !options.command.empty());
+    KvmMachine machine(kvm, image, options, package,
+                       options.isolate ? UserMode::isolated : UserMode::with_kernel);
     package = std::vector<std::uint8_t>(); // {} would keep its room
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
@@ -114,6 +113,10 @@ PreparedRun prepare_kvm(const RunOptions& options) {
     }
     if (!options.command.empty() && mode == KvmMode::native) {
         throw InputError("a command: on a KVM that runs level 0 on the processor there is none so far");
+    }
+    if ((!options.root.empty() || !options.shares.empty()) && mode == KvmMode::native) {
+        throw InputError("--root, --share: on a KVM that runs level 0 on the processor there are no folders "
+                         "so far");
     }
     const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
     std::vector<std::uint8_t> package = make_guest_package(kernel, package_options(options));

@@ -147,7 +147,7 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
 }
 
-ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, std::uint32_t& event_word) {
+ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, std::uint32_t& event_word, Backing backing) {
     prctl(PR_SET_TIMERSLACK, 1);
     while (!stopped_) {
         if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
@@ -162,7 +162,7 @@ ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, std::uint32_t& ev
         if (const std::optional<std::uint64_t> longest = rang(doorbell_idle)) {
             idle(event_word, *longest);
         } else if (const std::optional<std::uint64_t> pages = rang(doorbell_release)) {
-            if (!release_pages(memory, *pages & 0xffff'ffff, *pages >> 32U)) {
+            if (!release_pages(memory, *pages & 0xffff'ffff, *pages >> 32U, backing)) {
                 return {.guest_rang = false,
                         .failure = "it gives memory back that this machine does not take" + place()};
             }

@@ -33,7 +33,8 @@ public:
 
     // Until the guest ends, fails, or is stopped. `memory`: from ram_base on, of which the VMM releases
     // pages. `event_word`: see ImageHeader. Throws only for lack of memory.
-    ProcessorEnd run(std::span<std::uint8_t> memory, std::uint32_t& event_word);
+    ProcessorEnd run(std::span<std::uint8_t> memory, std::uint32_t& event_word,
+                     Backing backing = Backing::own);
     // From another thread: run() returns, in `thread` or before it began there.
     void stop(pthread_t thread);
 

@@ -63,11 +63,7 @@ public:
     }
 
 private:
-    enum Place : std::uint8_t {
-        image_place = process::first_disk_event + backend::most_disks,
-        monitor_place,
-        first_closed
-    };
+    enum Place : std::uint8_t { image_place = process::last_event + 1, monitor_place, first_closed };
 
     // A descriptor goes with it; -1: none.
     bool say(int descriptor = -1) {
@@ -240,7 +236,7 @@ private:
             int to = -1;
             int flags = 0;
         };
-        Move moves[8 + backend::most_disks] = {
+        Move moves[8 + backend::most_disks + std::tuple_size_v<FolderEventNumbers>] = {
             {.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
             {.from = child_.output, .to = process::output_event, .flags = 0},
             {.from = child_.packets, .to = process::packet_event, .flags = 0},
@@ -252,6 +248,10 @@ private:
         for (int disk = 0; disk < int{backend::most_disks}; ++disk) {
             moves[8 + disk] = {.from = child_.disks[static_cast<std::size_t>(disk)],
                                .to = process::first_disk_event + disk};
+        }
+        for (std::size_t i = 0; i < child_.folders.size(); ++i) {
+            moves[8 + backend::most_disks + i] = {.from = child_.folders[i],
+                                                  .to = process::folders_event + static_cast<int>(i)};
         }
         int apart[std::size(moves)] = {};
         for (std::size_t i = 0; i < std::size(moves); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "inplace-vmm/backend/disk.hpp"
+#include "inplace-vmm/backend/folder.hpp"
 
 #include <array>
 #include <cstdint>
@@ -64,16 +65,25 @@ constexpr DiskEventNumbers no_disk_events = [] {
     return numbers;
 }();
 
+// The doorbells of folders: the monitor's first, then those of each folder's queues; -1: there is none.
+using FolderEventNumbers = std::array<int, 1 + (backend::most_folders * backend::most_folder_queues)>;
+constexpr FolderEventNumbers no_folder_events = [] {
+    FolderEventNumbers numbers{};
+    numbers.fill(-1);
+    return numbers;
+}();
+
 struct ProcessChild {
     bool has_user_namespace;
     bool has_mount_namespace;
     int file;   // of the program; -1: none, and the child ends with success
-    int memory; // they become memory_descriptor, output_event, packet_event, vsock_event and the disks'
-                // events; a pipe stays open beside these
+    int memory; // they become memory_descriptor, output_event, packet_event, vsock_event and the events of
+                // disks and folders; a pipe stays open beside these
     int output;
     int packets; // -1: none
     int vsock;   // -1: none
     DiskEventNumbers disks;
+    FolderEventNumbers folders;
     int monitor; // a socket: a ProcessGo comes when the monitor has done its part; reports go the other way
     int monitors_own; // the monitor's end of it
     unsigned processes;

@@ -62,7 +62,7 @@ std::vector<std::uint8_t> instructions(const Filter& filter) {
 
 } // namespace
 
-std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks) {
+std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, unsigned folders) {
     const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
@@ -100,6 +100,9 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks) {
     allow_doorbell(vsock_event);
     for (unsigned disk = 0; disk < disks; ++disk) {
         allow_doorbell(first_disk_event + static_cast<int>(disk));
+    }
+    for (int event = folders_event; folders != 0 && event < folder_event(folders, 0); ++event) {
+        allow_doorbell(event);
     }
     if (isolates) {
         for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {

@@ -7,6 +7,7 @@
 #include "backends/process/contract/user_state.hpp"
 #include "host/input_error.hpp"
 #include "monitor/disk/guest_disks.hpp"
+#include "monitor/folder/guest_folders.hpp"
 
 namespace previrt {
 
@@ -42,6 +43,7 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     take_disk_rings(handover.disks, take);
     handover.vsock.sent = take(sizeof(monitored::PacketRing));
     handover.vsock.received = take(sizeof(monitored::PacketRing));
+    take_folder_links(handover.folders, take);
     handover.filter = take(filter_bytes);
     handover.isolates_user_mode = isolates ? 1 : 0;
     handover.users = take(isolates ? user_parts_bytes : 0);

@@ -71,14 +71,16 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     : event_word_(image.event_word_offset()),
       bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
       events_(make_events()), network_(open_guest_network(options.net, options.command.empty())),
-      disks_(options.disks), command_(open_command_channel(options)) {
-    const std::vector<std::uint8_t> filter = make_process_filter(options.isolate, disks_.count());
+      folders_(options), disks_(options.disks), command_(open_command_channel(options)) {
+    const std::vector<std::uint8_t> filter =
+        make_process_filter(options.isolate, disks_.count(), folders_.count());
     handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
     handover_.clock = clock;
     if (network_) {
         network_->describe(handover_.network);
     }
     disks_.describe(handover_.disks);
+    folders_.describe(handover_.folders);
     if (command_) {
         CommandChannel::describe(handover_.vsock);
     }
@@ -86,6 +88,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     handover_.most_ranges = bounds_.ranges;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
     file_ = make_file(file_bytes(handover_));
+    folders_.share({.file = file_.number(), .offset = handover_.vmm_bytes, .bytes = handover_.guest_memory});
     memory_ = std::make_unique<Mapping>(
         Mapping::of_descriptor(file_, disks_.count() != 0 ? file_bytes(handover_) : handover_.vmm_bytes));
     fill(image, filter, package);
@@ -97,9 +100,9 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .packets = network_ ? network_->called().number() : -1,
                             .vsock = command_ ? command_->called().number() : -1,
                             .disks = disk_events(),
+                            .folders = folder_events(),
                             .address_space = most_address_space(handover_),
                             .processes = bounds_.processes,
-
                             .has_user_processes = options.isolate},
                            plans);
     if (!first_.layers.has_other_namespaces) {
@@ -124,6 +127,18 @@ DiskEventNumbers ProcessMachine::disk_events() const {
     return numbers;
 }
 
+FolderEventNumbers ProcessMachine::folder_events() const {
+    FolderEventNumbers numbers = no_folder_events;
+    numbers[0] = folders_.count() != 0 ? folders_.called().number() : -1;
+    for (unsigned folder = 0; folder < folders_.count(); ++folder) {
+        for (unsigned queue = 0; queue < backend::most_folder_queues; ++queue) {
+            numbers.at(1 + (folder * backend::most_folder_queues) + queue) =
+                folders_.kicked(folder, queue).number();
+        }
+    }
+    return numbers;
+}
+
 void ProcessMachine::fill(const ProcessImage& image, std::span<const std::uint8_t> filter,
                           std::span<const std::uint8_t> package) {
     const std::span<std::uint8_t> memory = memory_->bytes();
@@ -144,6 +159,7 @@ void ProcessMachine::describe(std::ostream& output) const {
            << (overhead_of(bounds_) / mib) << " MiB of memory beside its RAM and the VMM's "
            << (handover_.vmm_bytes / mib) << " MiB\n";
     disks_.describe(output);
+    folders_.describe(output);
 }
 
 void ProcessMachine::describe_end(std::ostream& output) const {
@@ -275,7 +291,8 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
                          command_thread(command_.get(),
                                         {.sent = ring<monitored::PacketRing>(handover_.vsock.sent),
                                          .received = ring<monitored::PacketRing>(handover_.vsock.received)},
-                                        call_guest, first_.process));
+                                        call_guest, first_.process),
+                         folders_.thread(handover_.folders, memory, call_guest, first_.process));
     disks_.tell_failures(std::cerr);
     return end;
 }

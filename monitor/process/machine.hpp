@@ -6,6 +6,7 @@
 #include "monitor/channel/command_channel.hpp"
 #include "monitor/console/guest_console.hpp"
 #include "monitor/disk/guest_disks.hpp"
+#include "monitor/folder/guest_folders.hpp"
 #include "monitor/guest/guest_threads.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/network/guest_network.hpp"
@@ -48,6 +49,7 @@ private:
               std::span<const std::uint8_t> package);
     [[nodiscard]] process::Handover& guests_handover() const; // in the VMM's memory
     [[nodiscard]] DiskEventNumbers disk_events() const;
+    [[nodiscard]] FolderEventNumbers folder_events() const;
     void call() const;
     ProcessorEnd wait();
     [[nodiscard]] ProcessorEnd judge_end() const;
@@ -63,6 +65,7 @@ private:
     std::unique_ptr<Mapping> memory_; // the VMM's; with disks, also the guest's RAM behind it
     ConsoleEvents events_;
     std::optional<GuestNetwork> network_;
+    GuestFolders folders_;
     GuestDisks disks_;
     std::unique_ptr<CommandChannel> command_;
     StartedProcess first_;

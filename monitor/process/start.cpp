@@ -118,6 +118,7 @@ private:
             .packets = program_.packets,
             .vsock = program_.vsock,
             .disks = program_.disks,
+            .folders = program_.folders,
             .monitor = theirs_.number(),
             .monitors_own = ours_.number(),
             .processes = program_.processes,

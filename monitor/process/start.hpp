@@ -23,6 +23,7 @@ struct ProcessProgram {
     int packets = -1; // -1: there is no network
     int vsock = -1;   // -1: there are no streams
     DiskEventNumbers disks = no_disk_events;
+    FolderEventNumbers folders = no_folder_events;
     std::uint64_t address_space = 0;
     unsigned processes = process::most_hosts; // without the keeper
     bool has_user_processes = false;          // they ask the program's filter

@@ -3,7 +3,10 @@
 
 #include "host/digest.hpp"
 #include "host/input_error.hpp"
+#include "monitor/channel/agent_initrd.hpp"
 #include "monitor/disk/disk_file.hpp"
+#include "monitor/folder/choice.hpp"
+#include "monitor/folder/folder_server.hpp"
 #include "monitor/network/choice.hpp"
 #include "monitor/network/tap.hpp"
 #include "monitor/qemu/machine.hpp"
@@ -11,6 +14,7 @@
 #include "toolchain/pack/command_line.hpp"
 
 #include <iostream>
+#include <vector>
 
 namespace previrt {
 
@@ -43,18 +47,49 @@ void add_disk(MachineOptions& machine, DiskChoice choice, std::size_t number) {
     }
 }
 
-MachineOptions machine_for(const RunOptions& options) {
+// QEMU's own device. The server maps the machine's memory, which therefore is a file.
+void add_folder(MachineOptions& machine, FolderServer& server, const std::string& tag, std::size_t number) {
+    const std::string name = "folder" + std::to_string(number);
+    const int connection = machine.hand_on(server.take_connection());
+    if (number == 0) {
+        for (const std::string& word :
+             {std::string("-object"),
+              "memory-backend-memfd,id=ram,share=on,size=" + std::to_string(machine.memory >> 20U) + "M",
+              std::string("-machine"), std::string("memory-backend=ram")}) {
+            machine.qemu.push_back(word);
+        }
+    }
+    std::string escaped;
+    for (const char character : tag) {
+        escaped += character == ',' ? std::string(",,") : std::string(1, character);
+    }
+    for (const std::string& word :
+         {std::string("-chardev"), "socket,id=" + name + ",fd=" + std::to_string(connection),
+          std::string("-device"), "vhost-user-fs-pci,queue-size=1024,chardev=" + name + ",tag=" + escaped}) {
+        machine.qemu.push_back(word);
+    }
+}
+
+// In front of the user's initrd, or in its place.
+void add_initrd(MachineOptions& machine, const RunOptions& options) {
+    const GuestPackageOptions package = package_options(options);
+    if (!package.before_initrd.empty()) {
+        machine.qemu.insert(machine.qemu.end(), {"-initrd", machine.hand_on_bytes(package.before_initrd)});
+    } else if (!options.initrd.empty()) {
+        machine.qemu.insert(machine.qemu.end(), {"-initrd", machine.hand_on_file(options.initrd)});
+    }
+}
+
+MachineOptions machine_for(const RunOptions& options, std::vector<FolderServer>& servers) {
     MachineOptions machine;
     std::size_t disks = 0;
     machine.memory = options.memory;
     machine.qemu = {"-kernel", machine.hand_on_file(options.kernel), "-append",
-                    guest_command_line(options.append)};
+                    guest_command_line(package_options(options).append)};
     const auto add = [&](std::initializer_list<std::string> more) {
         machine.qemu.insert(machine.qemu.end(), more);
     };
-    if (!options.initrd.empty()) {
-        add({"-initrd", machine.hand_on_file(options.initrd)});
-    }
+    add_initrd(machine, options);
     if (options.net.starts_with("user")) {
         add({"-nic", "user,model=e1000"});
     } else if (options.net.starts_with("tap=")) {
@@ -63,6 +98,10 @@ MachineOptions machine_for(const RunOptions& options) {
     }
     for (const DiskChoice& choice : parse_disks(options.disks)) {
         add_disk(machine, choice, ++disks);
+    }
+    for (const FolderChoice& choice : parse_folders(options)) {
+        servers.emplace_back(choice);
+        add_folder(machine, servers.back(), choice.tag, servers.size() - 1);
     }
     return machine;
 }
@@ -74,7 +113,8 @@ RunStatus run_bare(const RunOptions& options) {
         throw InputError("--strict: on bare metal no VMM sees the accesses of the guest; leave it out");
     }
     options.announce(sha256_of_file(options.kernel));
-    const MachineEnd end = run_machine(options, machine_for(options), nullptr);
+    std::vector<FolderServer> servers;
+    const MachineEnd end = run_machine(options, machine_for(options, servers), nullptr);
     if (const std::optional<RunStatus> status = judge_guest(options, end)) {
         return *status;
     }

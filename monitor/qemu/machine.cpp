@@ -19,6 +19,7 @@
 #include <optional>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -336,6 +337,18 @@ private:
 
 std::string MachineOptions::hand_on_file(const std::string& path) {
     return name_of_inherited(handed_on.emplace_back(open_for_program(path, qemu_rights().rights)));
+}
+
+std::string MachineOptions::hand_on_bytes(std::span<const std::uint8_t> bytes) {
+    Descriptor file(memfd_create("previrt-initrd", MFD_CLOEXEC));
+    while (!bytes.empty()) {
+        const ssize_t written = write(file.number(), bytes.data(), bytes.size());
+        if (written <= 0) {
+            throw InputError("memfd_create: " + std::generic_category().message(errno));
+        }
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return name_of_inherited(handed_on.emplace_back(std::move(file)));
 }
 
 int MachineOptions::hand_on(Descriptor descriptor) {

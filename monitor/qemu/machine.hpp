@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +39,10 @@ public:
 
 struct MachineOptions {
     // Give QEMU, which may have no right to open it, a file or an open descriptor. They return the file's
-    // name, which throws InputError, and the descriptor's number.
+    // name or the descriptor's number. Those of files throw InputError.
     std::string hand_on_file(const std::string& path);
     int hand_on(Descriptor descriptor);
+    std::string hand_on_bytes(std::span<const std::uint8_t> bytes); // as a file
 
     std::vector<std::string> qemu; // arguments in addition to those of every machine
     std::vector<Descriptor> handed_on;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/folders.hpp"
 #include "backends/common/monitor_link/vsock.hpp"
 
 #include "backends/kvm/deprivileged/domain.hpp"
@@ -63,6 +64,18 @@ const VsockStart& vsock() {
 
 void ring_for_vsock() {
     ring(doorbell_vsock);
+}
+
+const FoldersStart& folders() {
+    return handover.folders;
+}
+
+void ring_for_folders() {
+    ring(doorbell_folders);
+}
+
+void ring_for_folder(unsigned folder, unsigned queue) {
+    ring(doorbell_of_folder(folder, queue));
 }
 
 } // namespace previrt::monitored

@@ -3,6 +3,7 @@
 
 #include "backends/common/contract/console_ring.hpp"
 #include "backends/common/contract/disk_start.hpp"
+#include "backends/common/contract/folder_start.hpp"
 #include "backends/common/contract/network_start.hpp"
 #include "backends/common/contract/vsock_start.hpp"
 #include "backends/common/monitor_link/clock.hpp"
@@ -40,6 +41,7 @@ struct Handover {
     monitored::NetworkStart network;
     monitored::DisksStart disks;
     monitored::VsockStart vsock;
+    monitored::FoldersStart folders;
     std::uint64_t most_ranges; // of mapped memory in one host process; the host's own limit is larger
     std::uint32_t most_hosts;  // host processes: the VMM refuses more
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "inplace-vmm/backend/disk.hpp"
+#include "inplace-vmm/backend/folder.hpp"
+
 #include <cstdint>
 
 // The address space of the guest's host processes. User mode's addresses end at 2^47.
@@ -77,6 +80,12 @@ constexpr int vsock_event = 6;       // with a command: packets of vsock, or roo
 constexpr int life_line = 7;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
 constexpr int keepers_end = 8; // of the pipe; no other process has it
 constexpr int first_disk_event = 9; // for each disk: requests, or room for completions
+constexpr int folders_event = first_disk_event + int{backend::most_disks}; // a folder begins or ends
+constexpr int first_folder_event = folders_event + 1; // for each queue of each folder: requests
+constexpr int folder_event(unsigned folder, unsigned queue) {
+    return first_folder_event + static_cast<int>((folder * backend::most_folder_queues) + queue);
+}
+constexpr int last_event = folder_event(backend::most_folders, 0) - 1;
 
 // The monitor's doorbell.
 constexpr int event_signal = 10; // SIGUSR1

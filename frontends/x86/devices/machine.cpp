@@ -3,6 +3,7 @@
 
 #include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/disks.hpp"
+#include "frontends/x86/devices/folders.hpp"
 #include "frontends/x86/devices/network.hpp"
 #include "frontends/x86/devices/vsock.hpp"
 #include "inplace-vmm/backend/console.hpp"
@@ -60,6 +61,7 @@ void take_events() {
     serve_balloon();
     serve_disks();
     serve_vsock();
+    serve_folders();
     move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {

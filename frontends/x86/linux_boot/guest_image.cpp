@@ -4,6 +4,7 @@
 #include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/floating_bus.hpp"
+#include "frontends/x86/devices/folders.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/network.hpp"
 #include "frontends/x86/devices/vsock.hpp"
@@ -239,6 +240,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
     insert_balloon();
     insert_disks();
     insert_vsock();
+    insert_folders();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,
             .boot_params = boot_params_at,

@@ -197,11 +197,13 @@ protected:
     MonitoredEnd run(char what, const RunOptions& options, std::uint64_t memory,
                      UserMode user_mode = UserMode::with_kernel) {
         const std::vector<std::uint8_t> package(1, static_cast<std::uint8_t>(what));
-        KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), memory, package,
+        RunOptions sized = options;
+        sized.memory = memory;
+        KvmMachine machine(kvm_, read_kvm_image("guest", read_file(PREVIRT_KVM_GUEST)), sized, package,
                            user_mode);
         std::ostringstream description;
         machine.describe(description);
-        MonitoredEnd end = machine.run(options);
+        MonitoredEnd end = machine.run(sized);
         machine.describe_end(description);
         described_ = description.str();
         said_ = machine.console().vmm().end().value_or("");

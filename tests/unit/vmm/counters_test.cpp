@@ -49,6 +49,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     counters.system_calls_rewritten = 6;
     counters.packets_sent = 7;
     counters.disk_calls = 12;
+    counters.folder_calls = 21;
     counters.packets_received = 8;
     counters.packets_lost = 9;
     counters.packet_calls = 10;
@@ -71,6 +72,7 @@ TEST(CountersLine, HoldsEveryCounter) {
     EXPECT_EQ(line.at("system_calls_rewritten"), 6);
     EXPECT_EQ(line.at("packets_sent"), 7);
     EXPECT_EQ(line.at("disk_calls"), 12);
+    EXPECT_EQ(line.at("folder_calls"), 21);
     EXPECT_EQ(line.at("packets_received"), 8);
     EXPECT_EQ(line.at("packets_lost"), 9);
     EXPECT_EQ(line.at("packet_calls"), 10);

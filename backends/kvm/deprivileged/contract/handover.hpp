@@ -3,6 +3,7 @@
 
 #include "backends/common/contract/console_ring.hpp"
 #include "backends/common/contract/disk_start.hpp"
+#include "backends/common/contract/folder_start.hpp"
 #include "backends/common/contract/network_start.hpp"
 #include "backends/common/contract/vsock_start.hpp"
 #include "backends/common/monitor_link/clock.hpp"
@@ -51,6 +52,7 @@ struct Handover {
     monitored::NetworkStart network;
     monitored::DisksStart disks;
     monitored::VsockStart vsock;
+    monitored::FoldersStart folders;
     std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };

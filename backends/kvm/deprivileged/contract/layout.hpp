@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "inplace-vmm/backend/disk.hpp"
+#include "inplace-vmm/backend/folder.hpp"
+
 #include <cstdint>
 
 // The address space: the monitor builds it before the first instruction, and the VMM uses it.
@@ -30,6 +33,12 @@ constexpr std::uint64_t doorbell_release = 32;
 // 4 bytes each, an ioeventfd: requests, or room for completions.
 constexpr std::uint64_t doorbell_of_disk(unsigned disk) {
     return 48 + (std::uint64_t{disk} * 8);
+}
+constexpr std::uint64_t doorbell_folders =
+    doorbell_of_disk(backend::most_disks); // likewise: a folder begins or ends
+// Likewise, of the folder's server: the queue has requests.
+constexpr std::uint64_t doorbell_of_folder(unsigned folder, unsigned queue) {
+    return doorbell_folders + 8 + (((std::uint64_t{folder} * backend::most_folder_queues) + queue) * 8);
 }
 
 // ---- virtual

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "monitor/options.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace previrt {
+
+// A folder of this machine, for a guest.
+struct FolderChoice {
+    std::string path; // absolute
+    std::string tag;  // by which the guest knows it
+    bool is_read_only;
+};
+
+inline constexpr std::string_view root_tag = "previrt-root";
+
+// Those of --root, which is the first, and of --share. Throws InputError.
+std::vector<FolderChoice> parse_folders(const RunOptions& options);
+
+} // namespace previrt

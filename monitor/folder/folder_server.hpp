@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "host/program.hpp"
+#include "monitor/folder/choice.hpp"
+
+#include <string>
+#include <sys/types.h>
+
+namespace previrt {
+
+// A process of virtiofsd, which serves one folder. It sees that folder of this machine, and no other file.
+class FolderServer {
+public:
+    // Throws InputError if this machine lacks something.
+    explicit FolderServer(const FolderChoice& choice);
+    FolderServer(FolderServer&& other) noexcept;
+    FolderServer& operator=(FolderServer&&) = delete;
+    FolderServer(const FolderServer&) = delete;
+    FolderServer& operator=(const FolderServer&) = delete;
+    // Waits for its end, which comes with the end of its connection.
+    ~FolderServer();
+
+    // To be taken once: a connection, for vhost-user.
+    [[nodiscard]] Descriptor take_connection() { return std::move(connection_); }
+    // Of a server that has ended, or ends: how, and its last message.
+    [[nodiscard]] std::string describe_end();
+
+private:
+    [[nodiscard]] std::string wait();
+    [[nodiscard]] std::string last_message() const;
+
+    Descriptor connection_;
+    Descriptor messages_;
+    pid_t process_ = 0;
+};
+
+// Throws InputError if virtiofsd is missing.
+void require_folder_server();
+
+// Starts a server, and ends it. Returns a finding; throws InputError if this machine has no folders for
+// guests.
+std::string probe_folders();
+
+} // namespace previrt
