@@ -70,26 +70,26 @@ void add_folder(MachineOptions& machine, FolderServer& server, const std::string
     }
 }
 
-// In front of the user's initrd, or in its place.
-void add_initrd(MachineOptions& machine, const RunOptions& options) {
-    const GuestPackageOptions package = package_options(options);
+// With --root, the agent's archive is the whole initrd.
+void add_initrd(MachineOptions& machine, const GuestPackageOptions& package) {
     if (!package.before_initrd.empty()) {
         machine.qemu.insert(machine.qemu.end(), {"-initrd", machine.hand_on_bytes(package.before_initrd)});
-    } else if (!options.initrd.empty()) {
-        machine.qemu.insert(machine.qemu.end(), {"-initrd", machine.hand_on_file(options.initrd)});
+    } else if (!package.initrd.empty()) {
+        machine.qemu.insert(machine.qemu.end(), {"-initrd", machine.hand_on_file(package.initrd)});
     }
 }
 
 MachineOptions machine_for(const RunOptions& options, std::vector<FolderServer>& servers) {
+    const GuestPackageOptions package = package_options(options);
     MachineOptions machine;
     std::size_t disks = 0;
     machine.memory = options.memory;
     machine.qemu = {"-kernel", machine.hand_on_file(options.kernel), "-append",
-                    guest_command_line(package_options(options).append)};
+                    guest_command_line(package.append)};
     const auto add = [&](std::initializer_list<std::string> more) {
         machine.qemu.insert(machine.qemu.end(), more);
     };
-    add_initrd(machine, options);
+    add_initrd(machine, package);
     if (options.net.starts_with("user")) {
         add({"-nic", "user,model=e1000"});
     } else if (options.net.starts_with("tap=")) {

@@ -143,8 +143,8 @@ report("each time it writes", rounds.exists() and rounds.read_text() == "".join(
 (share / "secret").write_text("x")
 os.symlink("/etc/hostname", share / "outside")
 os.symlink("../../../../../../etc/hostname", share / "above")
-got = guest(f'cd "{share}"; ls -l outside above >/dev/null; cat outside above secret; mknod d c 1 3 && cat d | head -c 3; rm -f d', *option)
-report("links lead to the guest's own files", b"No such file" in got.stderr and got.stdout.startswith(b""), f"{got}")
+got = guest(f'cd "{share}"; ls -l outside above >/dev/null; cat outside above secret', *option)
+report("links lead to the guest's own files", got.stderr.count(b"No such file") == 2 and got.stdout == b"x", f"{got}")
 
 refused("a folder that is not there", "--root", "/no/such/folder", text="/no/such/folder: No such file or directory")
 refused("a file is no folder", "--root", str(init), text="it is no folder")

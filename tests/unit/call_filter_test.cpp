@@ -13,7 +13,7 @@
 namespace previrt {
 namespace {
 
-// How a process ends that has this filter, and then opens files: its exit status, or 128 and the signal that
+// A process applies this filter, and then opens files. Returns its exit status, or 128 and the signal that
 // ended it.
 int open_with(const std::function<void(CallFilter&)>& make, const std::function<int()>& use) {
     const pid_t process = fork();

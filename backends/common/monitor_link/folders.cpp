@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A page for each folder, with the monitor at its other end. The doorbells of requests ring at the server.
+// The VMM and the monitor share memory for each folder. A request rings the folder's server, not the monitor.
 #include "backends/common/monitor_link/folders.hpp"
 
 #include "backends/common/monitor_link/doorbells.hpp"
