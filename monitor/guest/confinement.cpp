@@ -57,8 +57,9 @@ void confine_waiting_thread(pid_t group) {
 
 void confine_privileged_processor_thread(int processor) {
     CallFilter filter;
-    allow_requests(filter, processor,
-                   {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_GET_SREGS, KVM_SET_SREGS, KVM_INTERRUPT});
+    allow_requests(
+        filter, processor,
+        {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_GET_SREGS, KVM_SET_SREGS, KVM_INTERRUPT, KVM_TRANSLATE});
     allow_release(filter);
     filter.allow({SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(timer_settime), SCMP_SYS(timer_delete),
                   SCMP_SYS(rt_sigtimedwait)});

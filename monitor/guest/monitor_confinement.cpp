@@ -92,6 +92,7 @@ void allow_descriptors(CallFilter& filter, bool connects) {
                                                                             KVM_GET_MSRS,
                                                                             KVM_GET_TSC_KHZ,
                                                                             KVM_INTERRUPT,
+                                                                            KVM_TRANSLATE,
                                                                             KVM_SET_SIGNAL_MASK,
                                                                             KVM_SET_XCRS,
                                                                             KVM_GET_STATS_FD,

@@ -10,6 +10,8 @@
 #include "toolchain/image/places.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cpuid.h>
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -25,6 +27,17 @@ constexpr std::uint16_t post_port = 0x80;
 
 } // namespace
 
+namespace {
+
+bool has_emulated_processor() {
+    constexpr unsigned leaf = 0x4000'0000; // of hypervisors
+    std::array<unsigned, 4> answer{};
+    __cpuid(leaf, answer[0], answer[1], answer[2], answer[3]);
+    return std::memcmp(&answer[1], "TCGTCGTCGTCG", 3 * sizeof(unsigned)) == 0;
+}
+
+} // namespace
+
 PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts,
                                          const KvmTime& epoch, std::uint64_t guest_memory, bool rewrite,
                                          std::function<void()> output_came)
@@ -32,7 +45,7 @@ PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const Priv
       parts_(parts), clock_(processor.descriptor(), epoch), epoch_(epoch.epoch_nanoseconds),
       guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
       own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
-      stats_(processor.descriptor()) {
+      stats_(processor.descriptor()), is_emulated_(has_emulated_processor()) {
     receive_calling_signals();
 }
 
@@ -119,10 +132,44 @@ void PrivilegedProcessor::prepare_interrupt(std::uint64_t now) {
     const bool packets = vmm_is_active_ && packets_came_ && !answer_;
     const bool ready = exit.ready_for_interrupt_injection != 0;
     if (requested && ready) {
+        pass_halt();
         processor_.interrupt(devices().acknowledge());
     }
     exit.request_interrupt_window = (requested && !ready) || packets ? 1 : 0;
     parts_.mailbox.waits_for_window = exit.request_interrupt_window;
+}
+
+// QEMU's emulated VMRUN forgets that no interrupt comes between STI and the instruction behind it. Taken in
+// front of the HLT there, an interrupt would not end it, and the guest might sleep for ever. An interrupt
+// that comes as soon as HLT has begun is as right.
+void PrivilegedProcessor::pass_halt() {
+    if (!is_emulated_ || processor_.exit().exit_reason == KVM_EXIT_HLT) {
+        return;
+    }
+    kvm_regs registers = processor_.registers();
+    const std::uint64_t length = halt_length(registers.rip);
+    if (length != 0) {
+        registers.rip += length;
+        processor_.set_registers(registers);
+    }
+}
+
+// The length of the HLT at this virtual address, with the prefixes that pad a site; 0: there is none.
+std::uint64_t PrivilegedProcessor::halt_length(std::uint64_t address) const {
+    constexpr std::uint64_t longest_instruction = 15;
+    constexpr std::uint8_t padding = 0x2e;
+    constexpr std::uint8_t halt_opcode = 0xf4;
+    for (std::uint64_t length = 1; length <= longest_instruction; ++length) {
+        const std::optional<std::uint64_t> place = processor_.translate(address + length - 1);
+        if (!place || *place >= parts_.ram.size()) {
+            return 0;
+        }
+        const std::uint8_t byte = parts_.ram[*place];
+        if (byte != padding) {
+            return byte == halt_opcode ? length : 0;
+        }
+    }
+    return 0;
 }
 
 void PrivilegedProcessor::set_alarm(std::uint64_t now) {

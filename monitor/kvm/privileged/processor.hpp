@@ -64,6 +64,8 @@ private:
     [[nodiscard]] std::uint64_t now();
     [[nodiscard]] bool move_packets();
     void prepare_interrupt(std::uint64_t now);
+    void pass_halt();
+    [[nodiscard]] std::uint64_t halt_length(std::uint64_t address) const;
     void set_alarm(std::uint64_t now);
     void call_reader();
     [[nodiscard]] bool halt();
@@ -92,6 +94,7 @@ private:
     VmmDevices vmm_devices_;
     bool vmm_is_active_ = false;
     KvmStats stats_;
+    bool is_emulated_; // QEMU interprets this machine
     KvmExits exits_;
     std::vector<PostCode> post_codes_;
     std::set<std::string> told_places_;

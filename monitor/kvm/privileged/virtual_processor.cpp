@@ -140,6 +140,13 @@ void VirtualProcessor::interrupt(std::uint8_t vector) {
     kvm_request(processor_, KVM_INTERRUPT, "KVM_INTERRUPT", &request);
 }
 
+std::optional<std::uint64_t> VirtualProcessor::translate(std::uint64_t address) const {
+    kvm_translation translation{};
+    translation.linear_address = address;
+    kvm_request(processor_, KVM_TRANSLATE, "KVM_TRANSLATE", &translation);
+    return translation.valid != 0 ? std::optional<std::uint64_t>(translation.physical_address) : std::nullopt;
+}
+
 std::string VirtualProcessor::place() const {
     kvm_regs registers{};
     if (ioctl(processor_.number(), KVM_GET_REGS, &registers) != 0) {

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,6 +43,8 @@ public:
     [[nodiscard]] kvm_sregs system_registers() const;
     void set_system_registers(const kvm_sregs& registers);
     void interrupt(std::uint8_t vector);
+    // The guest-physical address of a virtual one; nullopt: none is mapped there.
+    [[nodiscard]] std::optional<std::uint64_t> translate(std::uint64_t address) const;
 
     // " at RIP ..." for messages.
     [[nodiscard]] std::string place() const;
