@@ -34,6 +34,7 @@ void offsets() {
     OFFSET(VCPU_CPL, cpl);
     OFFSET(VCPU_GS_EXCHANGED, gs_exchanged);
     OFFSET(VCPU_INTERRUPT_FLAG, interrupt_flag);
+    OFFSET(VCPU_GDT_BASE, gdt.base);
     OFFSET(VCPU_LSTAR, lstar);
     OFFSET(VCPU_SYSTEM_FLAGS, system_flags);
     OFFSET(VCPU_EVENTS_HELD, events_held);

@@ -11,12 +11,15 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/processor/usual_return.hpp"
 #include "frontends/x86/sites/quiet_sites.hpp"
 #include "frontends/x86/sites/table_sites.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
+
+#include <cstddef>
 
 namespace previrt {
 
@@ -35,6 +38,11 @@ extern std::uint32_t trap_vector;
 extern std::uint8_t entry_mask;
 extern std::uint8_t exit_mask;
 extern std::uint8_t quick_system_calls;
+extern std::uint64_t jump_rax;
+extern std::uint64_t return_rsp;
+extern std::uint64_t return_flags;
+extern const std::uint8_t interrupt_return_reads[];
+extern const std::uint8_t interrupt_return_reads_end[];
 
 extern const std::uint64_t exception_entries[20];
 
@@ -45,6 +53,9 @@ void system_call_32_callback();
 extern std::uint8_t image_start[];
 extern std::uint8_t image_end[];
 }
+
+static_assert(offsetof(UsualReturn, code) == 0 && offsetof(UsualReturn, stack) == 8 &&
+              offsetof(UsualReturn, code_descriptor) == 16 && offsetof(UsualReturn, stack_descriptor) == 24);
 
 namespace {
 
@@ -66,6 +77,13 @@ void enter_from_frame() {
 bool is_in_image(std::uint64_t address) {
     return address >= reinterpret_cast<std::uint64_t>(image_start) &&
            address < reinterpret_cast<std::uint64_t>(image_end);
+}
+
+// The quick way of iret reads the guest's memory as the guest would. The general way walks the guest's
+// tables.
+bool reads_return_frame(std::uint64_t address) {
+    return address >= reinterpret_cast<std::uint64_t>(interrupt_return_reads) &&
+           address < reinterpret_cast<std::uint64_t>(interrupt_return_reads_end);
 }
 
 std::uint8_t leave() {
@@ -125,6 +143,14 @@ std::uint8_t site_jump_entered() {
 std::uint8_t exception_entered() {
     const auto vector = static_cast<std::uint8_t>(trap_vector);
     leave_state_instruction();
+    if (vcpu.cpl == 0 && reads_return_frame(vcpu.registers.rip)) {
+        vcpu.registers.general[rax] = jump_rax;
+        vcpu.registers.general[rsp] = return_rsp;
+        vcpu.registers.rflags = return_flags;
+        enter_with_mask(entry_mask != 0);
+        site_jumped(jumping_site());
+        return leave();
+    }
     if (vcpu.cpl == 3 && is_site_code(vcpu.registers.rip)) {
         enter_from_frame();
         execute_site_for_user(vector == debug_exception);

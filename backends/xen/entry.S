@@ -14,6 +14,12 @@
 
 #include "backends/common/ring3/mode_changes.h"
 
+// Of usual_return: entries.cpp has the same.
+#define USUAL_CODE 0
+#define USUAL_STACK 8
+#define USUAL_CODE_DESCRIPTOR 16
+#define USUAL_STACK_DESCRIPTOR 24
+
 	// Calls the handler at its linked address, and leaves from there.
 	.macro enter handler
 	pushq $leave
@@ -91,7 +97,7 @@ quick_site_done:
 3:	enter site_call_entered
 
 // By jump, through a trampoline that has saved RAX and loaded its own number. RSP may be anything.
-	.globl site_jump, site_jump_masked, system_return_jump
+	.globl site_jump, site_jump_masked, system_return_jump, interrupt_return_jump
 site_jump:
 	movl %eax, jump_number
 	movb INTERRUPTS_DISABLED, %al
@@ -122,6 +128,70 @@ system_return_jump:
 	jmp return_to_user
 1:	popfq
 	movq VCPU(RSP), %rsp
+	jmp site_jump_masked
+
+// The jump of iretq. Does returns to 64-bit user mode by the same segments as the last one, if the guest's GDT
+// still has their descriptors. A fault of its reads starts again on the general path.
+interrupt_return_jump:
+	movl %eax, jump_number
+	movb INTERRUPTS_DISABLED, %al
+	movb $1, INTERRUPTS_DISABLED
+	movb %al, entry_mask
+	movq %rsp, return_rsp
+	movq $vmm_stack_top, %rsp
+	pushfq
+	popq return_flags
+	testb %al, %al
+	jz 2f
+	cmpb $0, quick_system_calls
+	je 2f
+	cmpb $0, PENDING
+	jne 2f
+	cmpw $CPL_0_AND_GS_EXCHANGED, VCPU(CPL)
+	jne 2f
+	cmpq $SELECTOR_CODE, usual_return + USUAL_CODE
+	jne 2f
+	cmpq $SELECTOR_STACK, usual_return + USUAL_STACK
+	jne 2f
+	.globl interrupt_return_reads, interrupt_return_reads_end
+interrupt_return_reads:
+	movq VCPU(GDT_BASE), %rax
+	movq SELECTOR_CODE - 3(%rax), %rax
+	cmpq %rax, usual_return + USUAL_CODE_DESCRIPTOR
+	jne 2f
+	movq VCPU(GDT_BASE), %rax
+	movq SELECTOR_STACK - 3(%rax), %rax
+	cmpq %rax, usual_return + USUAL_STACK_DESCRIPTOR
+	jne 2f
+	movq return_rsp, %rax
+	cmpq $SELECTOR_CODE, 8(%rax)
+	jne 2f
+	cmpq $SELECTOR_STACK, 32(%rax)
+	jne 2f
+	testq $FLAGS_BUT_ARITHMETIC_IF_AND_RF, 16(%rax)
+	jnz 2f
+	btl $FLAG_IF_BIT, 16(%rax)
+	jnc 2f
+	pushq $SELECTOR_STACK
+	pushq 24(%rax)
+	pushq 16(%rax)
+	pushq $SELECTOR_CODE
+	movq (%rax), %rax
+interrupt_return_reads_end:
+	cmpq %rax, lower_half_end
+	jbe 2f
+	pushq %rax
+	pushq $0
+	pushq %rcx
+	pushq %r11
+	pushq jump_rax
+	note_system_return
+	jmp return_to_user
+2:	movq $vmm_stack_top, %rsp
+	pushq return_flags
+	popfq
+	movq return_rsp, %rsp
+	movb entry_mask, %al
 site_jump_masked:
 	movb %al, entry_mask
 	movq jump_rax, %rax
@@ -309,13 +379,15 @@ exception_entries: // by vector; 0: none
 	.data
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, entry_mask, exit_mask, exit_user_flags
-	.globl jump_rax, jump_rcx, jump_number, quick_system_calls
+	.globl jump_rax, jump_rcx, jump_number, quick_system_calls, return_rsp, return_flags
 trap_error_code: .quad 0
 trap_cs: .quad 0
 trap_ss: .quad 0
 exit_user_flags: .quad 0
 jump_rax: .quad 0
 jump_rcx: .quad 0
+return_rsp: .quad 0
+return_flags: .quad 0
 jump_number: .long 0
 trap_vector: .long 0
 entry_mask: .byte 0

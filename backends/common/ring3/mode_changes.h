@@ -11,6 +11,7 @@
 #define FLAG_IF_BIT 9
 #define FLAG_RF_BIT 16
 #define FLAGS_BUT_ARITHMETIC_AND_IF ~0xed7
+#define FLAGS_BUT_ARITHMETIC_IF_AND_RF ~0x10ed7
 
 // Two bytes of the Vcpu each.
 #define CPL_0_AND_GS_EXCHANGED 0xff00

@@ -19,6 +19,7 @@ extern const std::uint64_t sti_region[2]; // from behind the store that enables,
 void site_jump();
 void site_jump_masked();
 void system_return_jump();
+void interrupt_return_jump();
 extern std::uint8_t guest_text_start[];
 extern std::uint8_t guest_text_end[];
 }
@@ -128,7 +129,8 @@ void leave_site_code() {
                          here < reinterpret_cast<std::uint64_t>(&site_jump_masked);
     if (in_jump) {
         const bool is_first = here == reinterpret_cast<std::uint64_t>(&site_jump) ||
-                              here == reinterpret_cast<std::uint64_t>(&system_return_jump);
+                              here == reinterpret_cast<std::uint64_t>(&system_return_jump) ||
+                              here == reinterpret_cast<std::uint64_t>(&interrupt_return_jump);
         const auto number = is_first ? static_cast<std::uint32_t>(vcpu.registers.general[rax]) : jump_number;
         vcpu.registers.rip = trampoline_sites[number % trampoline_count];
         vcpu.registers.general[rax] = jump_rax;

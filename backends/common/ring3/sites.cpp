@@ -19,6 +19,7 @@ extern const std::uint64_t pushf_pointer;
 extern const std::uint64_t popf_pointer;
 void site_jump();
 void system_return_jump();
+void interrupt_return_jump();
 }
 
 namespace {
@@ -106,10 +107,14 @@ Treatment backend::treat_site(const KnownSite& site) {
         return {.way = Way::call, .target = site.kind() == SiteKind::pushf ? pushf_pointer : popf_pointer};
     // RSP may be no stack that can be pushed to. Linux clears the processor's buffers by VERW when the
     // program's RSP is loaded already.
-    case SiteKind::iret:
     case SiteKind::swapgs:
     case SiteKind::verw:
         return jump;
+    case SiteKind::iret:
+        if (site.record.width() != 8) {
+            return jump;
+        }
+        return {.way = Way::jump, .target = reinterpret_cast<std::uint64_t>(&interrupt_return_jump)};
     case SiteKind::sysret:
         if (site.record.width() != 8) {
             return jump;

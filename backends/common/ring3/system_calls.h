@@ -32,6 +32,9 @@ system_call_entry:
 	movq VCPU(RAX), %rax
 	jmp *VCPU(LSTAR)
 
+	.globl interrupt_return_jump
+	.set interrupt_return_jump, site_jump
+
 // By jump, as to site_jump.
 	.globl system_return_jump
 system_return_jump:

@@ -5,6 +5,7 @@
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
+#include "frontends/x86/processor/usual_return.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -240,6 +241,7 @@ bool load_task_register(std::uint16_t selector) {
 
 void load_global_table(std::uint64_t base, std::uint16_t limit) {
     vcpu.gdt = {.base = base, .limit = limit};
+    usual_return.code = 0;
     follow_global_table();
 }
 

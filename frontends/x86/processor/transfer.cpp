@@ -6,6 +6,7 @@
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
 #include "frontends/x86/processor/privilege.hpp"
+#include "frontends/x86/processor/usual_return.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -13,6 +14,8 @@
 #include <cstring>
 
 namespace previrt {
+
+[[gnu::section(".bss.cache")]] UsualReturn usual_return;
 
 namespace {
 
@@ -77,15 +80,6 @@ void take_frame(const std::uint64_t* frame, std::uint64_t flags) {
     vcpu.ss = static_cast<std::uint16_t>(frame[frame_ss]);
 }
 
-// The segments of the last return to 64-bit user mode, and their descriptors, which allowed it.
-struct UserSegments {
-    std::uint64_t code; // the selector; 0: there was none
-    std::uint64_t stack;
-    std::uint64_t code_descriptor;
-    std::uint64_t stack_descriptor;
-};
-[[gnu::section(".bss.cache")]] UserSegments usual;
-
 constexpr unsigned selector_bits = 3; // below the index
 
 bool is_of_global_table(std::uint64_t selector, std::span<const std::uint64_t> table) {
@@ -98,15 +92,16 @@ void note_user_segments(const std::uint64_t* frame) {
     const std::uint64_t code = frame[frame_cs];
     const std::uint64_t stack = frame[frame_ss];
     if (is_of_global_table(code, table) && is_of_global_table(stack, table)) {
-        usual = {.code = code,
-                 .stack = stack,
-                 .code_descriptor = table[code >> selector_bits],
-                 .stack_descriptor = table[stack >> selector_bits]};
+        usual_return = {.code = code,
+                        .stack = stack,
+                        .code_descriptor = table[code >> selector_bits],
+                        .stack_descriptor = table[stack >> selector_bits]};
     }
 }
 
 // False: the return needs all checks, and nothing was done.
 bool return_to_usual_segments() {
+    const UsualReturn& usual = usual_return;
     const std::uint64_t stack = vcpu.registers.general[rsp];
     const auto* const frame =
         reinterpret_cast<const std::uint64_t*>(known_memory(stack, frame_values * sizeof(std::uint64_t)));
