@@ -152,7 +152,7 @@ void remember(Translation& place, std::uint64_t address, const PageWalk& walk, b
 
 } // namespace
 
-void forget_translations() {
+[[gnu::noinline]] void forget_translations() {
     if (take_generation(generation)) {
         take_generation(global_generation);
     }
@@ -190,6 +190,16 @@ KnownTableEntry known_table_entry(std::uint64_t address) {
 const std::uint8_t* known_memory(std::uint64_t address, std::size_t bytes) {
     const Translation& known = translation_of(translations, address);
     return is_cached(known, address, bytes, false) ? known.memory + offset_of(address) : nullptr;
+}
+
+std::uint8_t* known_written_memory(std::uint64_t address, std::size_t bytes) {
+    const Translation& known = translation_of(translations, address);
+    if (!is_cached(known, address, bytes, true)) {
+        return nullptr;
+    }
+    std::uint8_t* const memory = known.memory + offset_of(address);
+    before_guest_write(known.physical); // it may forget the translation
+    return memory;
 }
 
 std::optional<std::uint64_t> find_table_entry(std::uint64_t address) {
@@ -232,10 +242,7 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
 
 bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Privilege privilege) {
     if (privilege == Privilege::supervisor) {
-        const Translation& known = translation_of(translations, address);
-        if (is_cached(known, address, bytes, true)) {
-            std::uint8_t* const memory = known.memory + offset_of(address);
-            before_guest_write(known.physical); // it may forget the translation
+        if (std::uint8_t* const memory = known_written_memory(address, bytes)) {
             copy(memory, from, bytes);
             return true;
         }

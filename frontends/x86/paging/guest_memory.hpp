@@ -31,6 +31,8 @@ struct KnownTableEntry {
 // Memory that a supervisor may read, without a walk. nullptr: it is not in the cache, or not in one page of
 // RAM.
 [[nodiscard]] const std::uint8_t* known_memory(std::uint64_t address, std::size_t bytes);
+// The same for a write, which follows.
+[[nodiscard]] std::uint8_t* known_written_memory(std::uint64_t address, std::size_t bytes);
 
 // Supervisor translations are cached, as in a TLB. A flush of all calls the first, a load of CR3 the second,
 // which leaves global pages, and invlpg the third.
@@ -54,6 +56,10 @@ template <typename Value>
 }
 template <typename Value>
 [[nodiscard]] bool write_guest(std::uint64_t address, const Value& value) {
+    if (std::uint8_t* const memory = known_written_memory(address, sizeof(value))) {
+        __builtin_memcpy(memory, &value, sizeof(value));
+        return true;
+    }
     return write_guest(address, &value, sizeof(value));
 }
 

@@ -3,6 +3,7 @@
 
 #include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
+#include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -75,35 +76,61 @@ PageWalk walk_page(std::uint64_t address, Access access) {
     return walk;
 }
 
+namespace {
+
+struct Descent {
+    std::uint64_t table;
+    std::uint64_t allowed; // by all entries; the highest bit stands for execution
+    std::uint64_t may_be_reserved;
+    const std::uint8_t* ram;
+    std::uint64_t ram_bytes;
+};
+
+// False: the walk ends at this level, which is a constant: every fault takes this way.
+[[gnu::always_inline]] inline bool descend(PageWalk& walk, Descent& descent, std::uint64_t address,
+                                           unsigned level) {
+    const std::uint64_t offset = std::uint64_t{table_index(address, level)} * sizeof(std::uint64_t);
+    if (descent.table >= descent.ram_bytes || descent.table == LocalApic::place) {
+        stop_guest("a page table lies outside RAM, at", descent.table);
+    }
+    std::uint64_t entry = 0;
+    __builtin_memcpy(&entry, descent.ram + descent.table + offset, sizeof(entry));
+    walk.entry_address[level] = descent.table + offset;
+    walk.entry[level] = entry;
+    walk.leaf_level = level;
+    if ((entry & page_present) == 0) {
+        walk.faults = true;
+        return false;
+    }
+    if ((entry & descent.may_be_reserved) != 0 && has_reserved_bits(level, entry)) {
+        walk.faults = true;
+        walk.error_code |= fault_present | fault_reserved;
+        return false;
+    }
+    descent.allowed &= entry ^ page_no_execute;
+    descent.table = entry & frame_mask;
+    return level > 1 && (entry & page_large) == 0;
+}
+
+} // namespace
+
 PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access) {
     PageWalk walk{};
     walk.error_code = (access.write ? fault_write : 0U) | (access.user ? fault_user : 0U) |
                       (access.fetch && (vcpu.efer & efer_nxe) != 0 ? fault_fetch : 0U);
-    std::uint64_t table = root;
-    std::uint64_t allowed = ~std::uint64_t{0}; // by all entries; the highest bit stands for execution
-    const std::uint64_t may_be_reserved = always_reserved_bits() | page_large;
-    unsigned level = root_level;
-    for (;; --level) {
-        walk.entry_address[level] =
-            table + (std::uint64_t{table_index(address, level)} * sizeof(std::uint64_t));
-        const std::uint64_t entry = *table_entry(walk.entry_address[level]);
-        walk.entry[level] = entry;
-        walk.leaf_level = level;
-        if ((entry & page_present) == 0) {
-            walk.faults = true;
-            return walk;
-        }
-        if ((entry & may_be_reserved) != 0 && has_reserved_bits(level, entry)) {
-            walk.faults = true;
-            walk.error_code |= fault_present | fault_reserved;
-            return walk;
-        }
-        allowed &= entry ^ page_no_execute;
-        if (level == 1 || (entry & page_large) != 0) {
-            break;
-        }
-        table = entry & frame_mask;
+    Descent descent{.table = root,
+                    .allowed = ~std::uint64_t{0},
+                    .may_be_reserved = always_reserved_bits() | page_large,
+                    .ram = backend::guest_ram(),
+                    .ram_bytes = backend::guest_ram_bytes()};
+    (void)(descend(walk, descent, address, 4) && descend(walk, descent, address, 3) &&
+           descend(walk, descent, address, 2) && descend(walk, descent, address, 1));
+    static_assert(root_level == 4);
+    if (walk.faults) {
+        return walk;
     }
+    const unsigned level = walk.leaf_level;
+    const std::uint64_t allowed = descent.allowed;
     const std::uint64_t offset_mask = level == 2 ? large_page_bytes - 1 : page_bytes - 1;
     walk.physical = (walk.entry[level] & frame_mask & ~offset_mask) | (address & offset_mask);
     walk.user = (allowed & page_user) != 0;

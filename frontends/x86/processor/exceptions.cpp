@@ -101,16 +101,29 @@ bool deliver(std::uint8_t vector, bool with_error_code, std::uint32_t error_code
         return false;
     }
     stack &= ~std::uint64_t{15};
-    const std::uint64_t frame[6] = {error_code,    vcpu.registers.rip,          vcpu.cs,
-                                    guest_flags(), vcpu.registers.general[rsp], vcpu.ss};
-    const std::uint64_t* const first = with_error_code ? frame : frame + 1;
-    const std::uint64_t bytes = with_error_code ? sizeof(frame) : sizeof(frame) - sizeof(frame[0]);
-    stack -= bytes;
+    struct Frame {
+        std::uint64_t rip;
+        std::uint64_t cs;
+        std::uint64_t flags;
+        std::uint64_t rsp;
+        std::uint64_t ss;
+    };
+    struct FrameWithCode {
+        std::uint64_t error_code;
+        Frame frame;
+    };
+    const FrameWithCode frame{.error_code = error_code,
+                              .frame = {.rip = vcpu.registers.rip,
+                                        .cs = vcpu.cs,
+                                        .flags = guest_flags(),
+                                        .rsp = vcpu.registers.general[rsp],
+                                        .ss = vcpu.ss}};
+    stack -= with_error_code ? sizeof(frame) : sizeof(frame.frame);
     if (!is_canonical(stack)) {
         raise_exception(stack_fault, external);
         return false;
     }
-    if (!write_guest(stack, first, bytes)) {
+    if (with_error_code ? !write_guest(stack, frame) : !write_guest(stack, frame.frame)) {
         return false;
     }
     if (!is_canonical(gate.offset())) {
