@@ -15,6 +15,21 @@ constexpr unsigned most_unsynchronized = 64;
 [[gnu::section(".bss.cache")]] std::uint64_t unsynchronized[most_unsynchronized];
 [[gnu::section(".bss.cache")]] unsigned unsynchronized_count;
 
+// Their tables may have been dropped since, or stand for others.
+constexpr unsigned most_waiting = 256;
+[[gnu::section(".data.cache")]] Leaf waiting[most_waiting];
+[[gnu::section(".bss.cache")]] unsigned waiting_count;
+
+[[gnu::noinline]] void complete_waiting_leaves() {
+    for (; waiting_count > 0; --waiting_count) {
+        const Leaf leaf = waiting[waiting_count - 1];
+        const Table& table = tables[leaf.table];
+        if (table.in_use && table.level == 1 && table.large_entry == 0) {
+            change_leaf(leaf, guest_table(table.guest_frame)[leaf.index]);
+        }
+    }
+}
+
 bool is_writable(std::uint64_t entry) {
     constexpr std::uint64_t both = page_present | page_writable;
     return (entry & both) == both;
@@ -111,7 +126,29 @@ void let_write(std::uint64_t number) {
     release_frame(number);
 }
 
+void start_protection() {
+    waiting_count = 0;
+    unsynchronized_count = 0;
+}
+
+void let_leaf_wait(Leaf leaf) {
+    if ((real_entry(leaf) & page_present) == 0) {
+        return;
+    }
+    if (waiting_count == most_waiting) {
+        complete_waiting_leaves();
+    }
+    waiting[waiting_count++] = leaf;
+}
+
+void leaf_follows(Leaf leaf) {
+    if (waiting_count != 0 && waiting[waiting_count - 1] == leaf) {
+        --waiting_count;
+    }
+}
+
 void synchronize() {
+    complete_waiting_leaves();
     const unsigned count = unsynchronized_count;
     unsynchronized_count = 0;
     for (unsigned i = 0; i < count; ++i) {

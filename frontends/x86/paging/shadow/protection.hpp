@@ -12,6 +12,8 @@ inline bool is_protected(std::uint64_t frame) {
     return frames[frame].replaced || (frames[frame].tables != no_table && !frames[frame].unsynchronized);
 }
 
+void start_protection();
+
 // A leaf of the real table changes from `before` to `after`.
 void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after);
 
@@ -22,7 +24,14 @@ void release_frame(std::uint64_t number);
 
 // The guest, or the VMM on its behalf, writes to a protected frame.
 void let_write(std::uint64_t number);
-// A flush: the shadows of written frames follow, and the frames are protected again.
+// The guest has cleared the entry of this leaf, which is in a table of user mode's pages alone. As in a
+// processor's TLB, the mapping lasts until the next flush. Linux mostly sets the entry anew, or drops the
+// whole table.
+void let_leaf_wait(Leaf leaf);
+// The guest has set the entry, and the leaf follows at once.
+void leaf_follows(Leaf leaf);
+
+// A flush: cleared leaves and the shadows of written frames follow, and the frames are protected again.
 void synchronize();
 
 } // namespace previrt::shadow

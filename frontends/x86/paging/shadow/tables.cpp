@@ -24,6 +24,7 @@ using namespace shadow;
 void start_shadow_tables(std::uint8_t* (*take_memory)(std::uint64_t bytes)) {
     const std::uint64_t frames_bytes = (backend::guest_ram_bytes() >> page_shift) * sizeof(Frame);
     start_pool(take_memory(frames_bytes + (std::uint64_t{backend::table_count()} * sizeof(Table))));
+    start_protection();
     start_eviction();
 }
 
@@ -106,7 +107,13 @@ void shadow_leaf_written(OnlyShadow shadow, std::uint64_t guest_physical, std::u
     if (shadow.table != no_table) {
         const auto index =
             static_cast<unsigned>(guest_physical / sizeof(std::uint64_t)) & (entries_per_table - 1);
-        change_leaf({.table = shadow.table, .index = index}, entry);
+        const Leaf leaf{.table = shadow.table, .index = index};
+        if ((entry & page_present) == 0) {
+            let_leaf_wait(leaf);
+        } else {
+            leaf_follows(leaf);
+            change_leaf(leaf, entry);
+        }
     }
 }
 
