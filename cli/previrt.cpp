@@ -2,12 +2,14 @@
 // The command line: `previrt COMMAND ...`. Exit status: 0 done, 1 the answer is no, 2 bad arguments or files.
 #include "cli/command_line.hpp"
 #include "cli/doctor.hpp"
+#include "cli/running.hpp"
 #include "host/ending_signals.hpp"
 #include "host/input_error.hpp"
 #include "host/tree.hpp"
 #include "monitor/channel/command_signals.hpp"
 #include "monitor/network/switch/command.hpp"
 #include "monitor/run.hpp"
+#include "monitor/running/registry.hpp"
 #include "monitor/supervisor.hpp"
 #include "toolchain/pack/pack.hpp"
 
@@ -24,6 +26,26 @@ namespace previrt {
 
 namespace {
 
+// Null: this machine has no place for the entry, and no other command needs to find the guest.
+std::unique_ptr<GuestEntry> enter_guest(RunOptions& options) {
+    try {
+        auto entry = std::make_unique<GuestEntry>(options);
+        options.sessions = entry->listener();
+        options.chosen = [&options, entry = entry.get()](const std::string& place, bool takes_commands) {
+            entry->describe(options, place, takes_commands);
+        };
+        return entry;
+    } catch (const InputError& error) {
+        if (!options.name.empty()) {
+            throw;
+        }
+        if (options.verbose) {
+            std::cerr << "previrt: no exec, list, stop or cp for this guest: " << error.what() << '\n';
+        }
+        return nullptr;
+    }
+}
+
 void add_run(CLI::App& app, Action& action) {
     auto* const command = app.add_subcommand(
         "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long), or a "
@@ -33,6 +55,8 @@ void add_run(CLI::App& app, Action& action) {
     command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
     command->add_option("--on", options->on, "The place where it runs; auto: the best that works here (auto)")
         ->check(CLI::IsMember(place_names()));
+    command->add_option("--name", options->name,
+                        "Its name for exec, list, stop and cp (the number of this process)");
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command
@@ -98,8 +122,14 @@ void add_run(CLI::App& app, Action& action) {
         action = [options] {
             options->is_own_process = true;
             const Supervision of_command{.signals = command_signals, .failed = command_failed};
-            return run_supervised([&] { return run_guest_of_command(*options); },
-                                  options->command.empty() ? console_supervision : of_command);
+            try {
+                const std::unique_ptr<GuestEntry> entry = enter_guest(*options);
+                return run_supervised([&] { return run_guest_of_command(*options); },
+                                      options->command.empty() ? console_supervision : of_command);
+            } catch (const InputError& error) {
+                std::cerr << "previrt: " << error.what() << '\n';
+                return options->command.empty() ? bad_input : int{command_failed};
+            }
         };
     });
 }
@@ -225,6 +255,7 @@ int main(int argc, char** argv) {
     previrt::add_other_programs(app, action, argv);
     previrt::add_pack(app, action);
     previrt::add_run(app, action);
+    previrt::add_running_guests(app, action);
     previrt::add_switch(app, action);
     previrt::add_doctor(app, action);
     return previrt::run_command_line(app, argc, argv, action);

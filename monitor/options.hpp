@@ -12,6 +12,7 @@ namespace previrt {
 class Messages;
 
 struct RunOptions {
+    std::string name; // for other commands of this user's; empty: the number of the run's process
     std::string on = "auto";
     std::string kernel;
     std::string initrd;
@@ -25,7 +26,8 @@ struct RunOptions {
     std::vector<std::string> shares;      // folders of this machine
     std::vector<std::string> command;     // that the guest runs, and then ends; empty: none
     std::vector<std::string> environment; // of the command, in addition: NAME=VALUE, or NAME
-    std::string stats;                    // a file for the VMM's counters; empty: none
+    int sessions = -1;    // a listening socket, for clients that bring further commands; -1: none
+    std::string stats;    // a file for the VMM's counters; empty: none
     bool isolate = false; // user mode has memory of its own: by page tables under KVM, by processes of its
                           // own in a process. On Xen that is always so
     bool rewrite_system_calls = true; // programs' frequent ones: in a process, under KVM
@@ -41,9 +43,17 @@ struct RunOptions {
     bool watch_console = true;        // standard input and output are the console; else `console` is
     std::function<void(std::string_view)> console;
     Messages* messages = nullptr; // takes std::cerr over; null: messages may wait for their reader
+    // Called when the place is known, before anything starts.
+    std::function<void(const std::string& place, bool takes_commands)> chosen = [](const std::string&, bool) {
+    };
     // Called when the kernel has been read and checked, before anything starts.
     std::function<void(const std::string& sha256)> announce = [](const std::string&) {};
 };
+
+// previrt's agent is the guest's first process, or runs beside it.
+inline bool has_agent(const RunOptions& options) {
+    return !options.command.empty() || !options.root.empty();
+}
 
 enum RunStatus : std::uint8_t {
     guest_ended = 0, // powered off or rebooted

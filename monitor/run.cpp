@@ -122,6 +122,7 @@ RunStatus run_guest(const RunOptions& options) {
     const ChosenPlace chosen =
         options.on == "auto" ? choose_place(options) : prepare(options, place_of(options.on));
     const Place& place = chosen.place;
+    options.chosen(place.name, place.has_commands && has_agent(options));
     RunOptions announcing = options;
     const Descriptor counters = open_counters(options, place);
     announcing.counters = counters.number();

@@ -45,10 +45,21 @@ struct Terminal {
     int own = -1; // the command's
 };
 
+long open_master(const char* path) {
+    return call(__NR_openat, current_directory, address_of(path), O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+// A root's own first process may not have mounted the file system of terminals. master: negative, an error.
 Terminal make_terminal(const Window& window) {
     Terminal made;
-    made.master = static_cast<int>(
-        call(__NR_openat, current_directory, address_of("/dev/ptmx"), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    made.master = static_cast<int>(open_master("/dev/ptmx"));
+    if (made.master < 0) {
+        constexpr long mode = 0755;
+        call(__NR_mkdir, address_of("/dev/pts"), mode);
+        call(__NR_mount, address_of("none"), address_of("/dev/pts"), address_of("devpts"), 0,
+             address_of("ptmxmode=666"));
+        made.master = static_cast<int>(open_master("/dev/pts/ptmx"));
+    }
     int locked = 0;
     call(__NR_ioctl, made.master, TIOCSPTLCK, address_of(&locked));
     made.own = static_cast<int>(call(__NR_ioctl, made.master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
@@ -183,6 +194,10 @@ Command start_command(const Request& request) {
     Terminal terminal;
     if (request.start.terminals != 0) {
         terminal = make_terminal(request.start.window);
+        if (terminal.own < 0) {
+            command.error = ENOTTY;
+            return command;
+        }
         command.terminal = without_blocking(terminal.master);
         command.terminal_input = copy_of(command.terminal);
         command.terminal_output = copy_of(command.terminal);

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// The streams between the agent in the guest and its monitor, and the messages of the control stream. The
-// agent connects to the host's CID at these ports; each takes one connection in the guest's life.
+// The streams between the agent in the guest and its monitor, and their messages. The agent connects to the
+// host's CID at these ports; each takes one connection in the guest's life.
 namespace previrt::agent {
 
 enum Port : std::uint32_t {
@@ -12,7 +12,12 @@ enum Port : std::uint32_t {
     input_port,  // standard input of the command, or the keys for its terminal
     output_port, // standard output, or the output of its terminal
     error_port,  // standard error; the monitor refuses it if nothing is behind it
+    // Requests of the monitor for further commands. It refuses this one if it has none.
+    session_port,
 };
+// Each further command has four ports, in the order of the first four, from this or a later one on.
+constexpr std::uint32_t first_port_of_sessions = 0x7077'0000;
+constexpr std::uint32_t ports_of_a_session = 4;
 
 // The agent's place in the guest until it has started, and that of the list of folders to mount, if there are
 // any.
@@ -39,6 +44,10 @@ enum class Message : std::uint32_t {
     exited,
     killed,
     not_started,
+    // To the agent, at the session port.
+    session,
+    // To a session's client: the agent has connected.
+    connected,
 };
 
 // In front of each message.
@@ -73,6 +82,12 @@ struct Signal {
     std::uint32_t to_group; // 1: to all processes of the command's group
 };
 static_assert(sizeof(Signal) == 8);
+
+// A further command: the agent connects to four ports, of which this is the first.
+struct Session {
+    std::uint32_t port;
+};
+static_assert(sizeof(Session) == 4);
 
 // exited: the exit status. killed: the signal. not_started: an error number of Linux's, of the execve.
 struct End {

@@ -38,13 +38,13 @@ struct Time {
 
 // All connect at once. The monitor reads as much ahead of the command as the socket of its input holds. It
 // may have to wait for its processor much longer than the two seconds that Linux waits for it.
-int begin(Port port) {
+int begin(std::uint32_t port, bool is_input = false) {
     const long made = call(__NR_socket, family_vsock, stream | nonblocking | close_on_exec, 0);
     if (made < 0) {
         return -1;
     }
     const auto socket = static_cast<int>(made);
-    if (port == input_port) {
+    if (is_input) {
         const std::uint64_t bytes = 65536;
         call(__NR_setsockopt, socket, level_vsock, buffer_size, address_of(&bytes), sizeof bytes);
     }
@@ -78,15 +78,25 @@ int finish(int socket) {
 
 } // namespace
 
-Streams connect_streams() {
-    const int control = begin(control_port);
-    const int output = begin(output_port);
-    const int errors = begin(error_port);
-    return {.control = finish(control), .output = finish(output), .errors = finish(errors)};
+Streams connect_streams(std::uint32_t first_port) {
+    const std::uint32_t to_output = output_port - control_port;
+    const std::uint32_t to_errors = error_port - control_port;
+    const int control = begin(first_port);
+    const int output = begin(first_port + to_output);
+    const int errors = begin(first_port + to_errors);
+    const int sessions = first_port == control_port ? begin(session_port) : -1;
+    return {.control = finish(control),
+            .output = finish(output),
+            .errors = finish(errors),
+            .sessions = finish(sessions)};
 }
 
-int begin_input() {
-    return begin(input_port);
+int connect_sessions() {
+    return finish(begin(session_port));
+}
+
+int begin_input(std::uint32_t port) {
+    return begin(port, true);
 }
 
 } // namespace previrt::agent

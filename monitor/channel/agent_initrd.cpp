@@ -62,7 +62,7 @@ GuestPackageOptions package_options(const RunOptions& options) {
                                 .memory = options.memory,
                                 .print_counters = !options.stats.empty(),
                                 .strict = options.strict};
-    if (!options.command.empty() || !options.root.empty()) {
+    if (has_agent(options)) {
         const bool is_quiet = !options.command.empty() && !options.verbose;
         const bool has_lease = !options.command.empty() && options.net.starts_with("user");
         package.before_initrd = make_archive(options);

@@ -3,50 +3,25 @@
 
 #include "host/input_error.hpp"
 #include "monitor/channel/command_signals.hpp"
+#include "monitor/channel/command_terminal.hpp"
 #include "monitor/channel/start_message.hpp"
-#include "monitor/guest/confinement.hpp"
+#include "monitor/guest/guest_threads.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 namespace previrt {
 
 namespace {
 
-constexpr std::uint64_t guest_cid = 3; // the first that a guest may have
 constexpr std::size_t most_waiting = std::size_t{1}
                                      << 16U; // bytes of signals; a guest that reads none gets no more
 constexpr std::size_t end_bytes = sizeof(agent::MessageHeader) + sizeof(agent::End);
-
-bool standard_streams_are_terminal() {
-    return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
-}
-
-std::uint32_t find_terminals() {
-    std::uint32_t terminals = 0;
-    if (standard_streams_are_terminal()) {
-        for (unsigned number = 0; number < 3; ++number) {
-            terminals |= isatty(static_cast<int>(number)) != 0 ? 1U << number : 0;
-        }
-    }
-    return terminals;
-}
-
-agent::Window read_window() {
-    winsize window{};
-    ioctl(STDIN_FILENO, TIOCGWINSZ, &window);
-    return {.rows = window.ws_row,
-            .columns = window.ws_col,
-            .width = window.ws_xpixel,
-            .height = window.ws_ypixel};
-}
 
 bool ends_a_run(int number) {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
@@ -76,8 +51,7 @@ void CommandChannel::Output::polled(const pollfd& pump_poll, const pollfd& gone)
 }
 
 CommandChannel::CommandChannel(const RunOptions& options)
-    : options_(options), called_(make_event()), ended_(make_event()), given_up_(make_event()),
-      has_terminal_(standard_streams_are_terminal()),
+    : options_(options), given_up_(make_event()), has_terminal_(standard_streams_are_terminal()),
       to_guest_(make_start_message(options, find_terminals(), read_window())),
       control_(agent::control_port, [this](std::span<const std::uint8_t> bytes) { take_control(bytes); }),
       input_(agent::input_port, [this](std::span<const std::uint8_t>) { input_.close(); }),
@@ -85,11 +59,6 @@ CommandChannel::CommandChannel(const RunOptions& options)
     if (find_terminals() == 7) {
         errors_.stream.close(); // standard error is the terminal
     }
-}
-
-void CommandChannel::describe(monitored::VsockStart& start) {
-    start.guest_cid = guest_cid;
-    start.is_there = true;
 }
 
 void CommandChannel::begin() {
@@ -105,27 +74,10 @@ void CommandChannel::begin() {
     errors_.pump.start();
 }
 
-void CommandChannel::end() const {
-    eventfd_write(ended_.number(), 1);
-}
-
-void CommandChannel::relay(monitored::PacketRing& sent, monitored::PacketRing& received,
-                           const std::function<void()>& call_guest, pid_t group) {
-    confine_command_thread(group);
-    VsockEnd guest(guest_cid, sent, received, call_guest);
+void CommandChannel::join(VsockEnd& guest) {
     for (GuestStream* const stream : {&control_, &input_, &output_.stream, &errors_.stream}) {
         guest.add(*stream);
     }
-    bool lives = true;
-    while (lives) {
-        const bool goes_on = guest.receive();
-        serve(guest);
-        guest.finish();
-        lives = wait(guest, goes_on);
-    }
-    while (guest.receive()) { // the guest's last packets
-    }
-    deliver();
 }
 
 void CommandChannel::serve(VsockEnd& guest) {
@@ -179,25 +131,11 @@ void CommandChannel::take_control(std::span<const std::uint8_t> bytes) {
         agent::End end{};
         std::memcpy(&header, from_guest_.data(), sizeof header);
         std::memcpy(&end, from_guest_.data() + sizeof header, sizeof end);
-        take_end(header.message, end.value);
-        control_.end_sending(); // the guest waits for that
-    }
-}
-
-void CommandChannel::take_end(agent::Message message, std::uint32_t value) {
-    constexpr std::uint32_t most_status = 255;
-    constexpr std::uint32_t last_signal = 64;
-    constexpr std::uint32_t last_error = 4095;
-    if (message == agent::Message::exited && value <= most_status) {
-        end_.status = static_cast<std::uint8_t>(value);
-    } else if (message == agent::Message::killed && value <= last_signal) {
-        end_.status = static_cast<std::uint8_t>(command_killed + value);
-    } else if (message == agent::Message::not_started && value <= last_error) {
-        const bool is_missing = value == ENOENT || value == ENOTDIR;
-        end_.status = is_missing ? command_not_found : command_not_executable;
-        end_.failure = std::generic_category().message(static_cast<int>(value));
-    } else {
-        control_.close();
+        if (end_.take(header.message, end.value)) {
+            control_.end_sending(); // the guest waits for that
+        } else {
+            control_.close();
+        }
     }
 }
 
@@ -237,40 +175,23 @@ void CommandChannel::give_up(int signal) {
     eventfd_write(given_up_.number(), 1);
 }
 
-CommandChannel::Polls CommandChannel::polls() const {
+void CommandChannel::watch(std::vector<pollfd>& polls) const {
     const bool reads = input_is_open_ && input_has_room_ && input_.is_open();
-    return {{{.fd = called_.number(), .events = POLLIN, .revents = 0},
-             {.fd = ended_.number(), .events = POLLIN, .revents = 0},
-             {.fd = signals_.number(), .events = POLLIN, .revents = 0},
-             {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
-             output_.pump.wanted(),
-             errors_.pump.wanted(),
-             output_.watched(),
-             errors_.watched()}};
+    polls.insert(polls.end(), {{.fd = signals_.number(), .events = POLLIN, .revents = 0},
+                               {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+                               output_.pump.wanted(),
+                               errors_.pump.wanted(),
+                               output_.watched(),
+                               errors_.watched()});
 }
 
-void CommandChannel::polled(const Polls& polls) {
-    if (polls[doorbell].revents != 0) {
-        eventfd_t count = 0;
-        eventfd_read(called_.number(), &count);
-    }
+void CommandChannel::polled(std::span<const pollfd> polls) {
     if (polls[signals].revents != 0) {
         take_signals();
     }
     input_is_ready_ = polls[input].revents != 0;
     output_.polled(polls[output], polls[output_gone]);
     errors_.polled(polls[errors], polls[errors_gone]);
-}
-
-// False: the guest has ended.
-bool CommandChannel::wait(VsockEnd& guest, bool goes_on) {
-    Polls waiting = polls();
-    const int limit = goes_on || !guest.wait() ? 0 : -1;
-    if (poll(waiting.data(), waiting.size(), limit) < 0 && errno != EINTR) {
-        throw InputError("poll: " + std::generic_category().message(errno));
-    }
-    polled(waiting);
-    return waiting[ended].revents == 0;
 }
 
 int CommandChannel::milliseconds_left() const {
@@ -286,9 +207,11 @@ int CommandChannel::milliseconds_left() const {
 void CommandChannel::deliver() {
     output_.pump.end();
     errors_.pump.end();
+    std::vector<pollfd> waiting;
     while (!is_given_up_ && !(output_.is_delivered() && errors_.is_delivered())) {
-        Polls waiting = polls();
-        for (const Place none : {doorbell, ended, input, output_gone, errors_gone}) {
+        waiting.clear();
+        watch(waiting);
+        for (const Place none : {input, output_gone, errors_gone}) {
             waiting.at(none).fd = -1;
         }
         const int left = milliseconds_left();
@@ -301,23 +224,6 @@ void CommandChannel::deliver() {
         }
         polled(waiting);
     }
-}
-
-std::unique_ptr<CommandChannel> open_command_channel(const RunOptions& options) {
-    return options.command.empty() ? nullptr : std::make_unique<CommandChannel>(options);
-}
-
-CommandThread command_thread(CommandChannel* channel, const CommandRings& rings,
-                             std::function<void()> call_guest, pid_t group) {
-    if (channel == nullptr) {
-        return {};
-    }
-    return {.begin = [channel] { channel->begin(); },
-            .run = [channel, rings, call = std::move(call_guest),
-                    group] { channel->relay(rings.sent, rings.received, call, group); },
-            .end = [channel] { channel->end(); },
-            .finish = [channel] { channel->finish(); },
-            .given_up = channel->given_up().number()};
 }
 
 } // namespace previrt

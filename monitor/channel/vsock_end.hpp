@@ -19,8 +19,9 @@ public:
     VsockEnd(std::uint64_t guest_cid, monitored::PacketRing& sent, monitored::PacketRing& received,
              std::function<void()> call_guest);
 
-    // The stream must outlive this.
+    // The stream must outlive this, or be removed.
     void add(GuestStream& stream) { streams_.push_back(&stream); }
+    void remove(GuestStream& stream) { std::erase(streams_, &stream); }
 
     // Takes packets of the guest's, and hands on their contents. True: there may be more.
     bool receive();

@@ -89,11 +89,16 @@ void confine_relay_thread(pid_t group) {
     filter.apply();
 }
 
-void confine_command_thread(pid_t group) {
+void confine_channel_thread(int listener, pid_t group) {
     CallFilter filter;
     allow_relay(filter, group);
     filter.allow({SCMP_SYS(close)}); // of an output's pipe, at its end
     filter.allow(SCMP_SYS(ioctl), {CallFilter::equals(1, TIOCGWINSZ)});
+    if (listener >= 0) {
+        filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, listener)});
+        filter.allow({SCMP_SYS(recvmsg), SCMP_SYS(getsockopt), SCMP_SYS(recvfrom), SCMP_SYS(sendto),
+                      SCMP_SYS(shutdown)});
+    }
     filter.apply();
 }
 

@@ -23,7 +23,8 @@ void confine_disk_thread(int ring, pid_t group = 0);
 void confine_disk_worker(int file, int overlay);
 // The same for folders: it sends descriptors to their servers, and waits for a server's end.
 void confine_folder_thread(pid_t group = 0);
-// The same for the streams of a command, whose terminal may change its size.
-void confine_command_thread(pid_t group = 0);
+// The same for the streams of commands. A command's terminal may change its size. Clients of further commands
+// connect to the listener, and send sockets; -1: there is none.
+void confine_channel_thread(int listener, pid_t group = 0);
 
 } // namespace previrt

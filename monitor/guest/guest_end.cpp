@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/guest/guest_end.hpp"
 
-#include "monitor/channel/command_channel.hpp"
+#include "monitor/channel/command_end.hpp"
 #include "monitor/guest/vmm_end.hpp"
 
 #include <iostream>

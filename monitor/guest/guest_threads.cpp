@@ -65,7 +65,8 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
                                                                      .guest_is_nobody = processor.is_nobody,
                                                                      .network = packets.process,
                                                                      .connects = packets.connects,
-                                                                     .has_disks = has_disks});
+                                                                     .has_disks = has_disks,
+                                                                     .sessions = options.sessions});
         missing.names.insert(missing.names.end(), of_monitor.begin(), of_monitor.end());
     }
     judge_isolation(options, missing);
@@ -74,29 +75,29 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 } // namespace
 
 // The confined threads touch the guest's memory: one runs the processor, one reads the guest's output, one
-// moves its packets, each disk has one, one has the folders, and one moves the streams of its command. The
+// moves its packets, each disk has one, one has the folders, and one moves the streams of its commands. The
 // calling thread only waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets, const std::vector<DiskThread>& disks,
-                              const CommandThread& command, const FolderThread& folders) {
+                              const ChannelThread& channel, const FolderThread& folders) {
     malloc_trim(0); // kernel and initrd were here
-    const Descriptor signals = command.run ? Descriptor(dup(command.given_up)) : hold_ending_signals();
+    const Descriptor signals = channel.begin ? Descriptor(dup(channel.given_up)) : hold_ending_signals();
     const std::optional<RawTerminal> terminal =
         options.watch_console ? std::optional<RawTerminal>(std::in_place) : std::nullopt;
     confine(options, processor, packets, !disks.empty());
     console.begin();
-    if (command.begin) {
-        command.begin();
+    if (channel.begin) {
+        channel.begin();
     }
     MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;
     Outcome of_packets;
-    Outcome of_command;
-    std::thread command_thread;
-    if (command.run) {
-        command_thread = std::thread([&] { of_command.of(command.run); });
+    Outcome of_channel;
+    std::thread channel_thread;
+    if (channel.run) {
+        channel_thread = std::thread([&] { of_channel.of(channel.run); });
     }
     std::thread packet_thread;
     if (packets.run) {
@@ -146,10 +147,12 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         folder_thread.join();
         end.processor.failure = failure.empty() ? end.processor.failure : failure;
     }
-    if (command_thread.joinable()) {
-        command.end();
-        command_thread.join();
-        command.finish();
+    if (channel_thread.joinable()) {
+        channel.end();
+        channel_thread.join();
+    }
+    if (channel.finish) {
+        channel.finish();
     }
     end.machine = console.deliver(signals);
     of_processor.rethrow();
@@ -158,7 +161,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     for (const Outcome& of_disk : of_disks) {
         of_disk.rethrow();
     }
-    of_command.rethrow();
+    of_channel.rethrow();
     of_folders.rethrow();
     return end;
 }

@@ -19,12 +19,12 @@ struct MonitoredEnd {
     ProcessorEnd processor;
 };
 
-// The thread of a command's streams.
-struct CommandThread {
-    std::function<void()> begin;  // takes signals and terminal; empty: there is no command
-    std::function<void()> run;    // confines itself first
+// The thread of the streams to the guest's agent.
+struct ChannelThread {
+    std::function<void()> begin;  // takes signals and terminal; empty: the guest has no command of its own
+    std::function<void()> run;    // confines itself first; empty: the guest has no agent
     std::function<void()> end;    // the guest has ended
-    std::function<void()> finish; // after run(): gives the terminal back
+    std::function<void()> finish; // after run(): gives the terminal back; empty as the first
     int given_up = -1;            // an eventfd: this run shall end
 };
 
@@ -64,6 +64,6 @@ ConsoleEvents make_events();
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets = {}, const std::vector<DiskThread>& disks = {},
-                              const CommandThread& command = {}, const FolderThread& folders = {});
+                              const ChannelThread& channel = {}, const FolderThread& folders = {});
 
 } // namespace previrt

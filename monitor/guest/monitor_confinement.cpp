@@ -116,6 +116,9 @@ void filter_monitor(const MonitorNeeds& needs) {
     if (needs.has_disks) {
         allow_disks(filter);
     }
+    if (needs.sessions >= 0) {
+        filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, needs.sessions)});
+    }
     filter.apply_to_all_threads();
 }
 

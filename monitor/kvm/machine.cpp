@@ -114,8 +114,8 @@ void KvmMachine::write_handover(const RunOptions& options) {
     }
     disks_.describe(handover.disks);
     folders_.describe(handover.folders);
-    if (command_) {
-        CommandChannel::describe(handover.vsock);
+    if (channel_) {
+        GuestChannel::describe(handover.vsock);
     }
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     handover.rewrites_user_calls =
@@ -135,9 +135,9 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
     if (network_) {
         network_->judge_isolation(options);
     }
-    command_ = open_command_channel(options);
-    if (command_) {
-        add_doorbell(doorbell_vsock, command_->called());
+    channel_ = open_guest_channel(options);
+    if (channel_) {
+        add_doorbell(doorbell_vsock, channel_->called());
     }
     write_handover(options);
     const auto call_guest = [this] { call(); };
@@ -163,7 +163,7 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                  call(); // it may be about to wait
              }},
         packets, disks,
-        command_thread(command_.get(),
+        channel_thread(channel_.get(),
                        {.sent = ring<monitored::PacketRing>(layout_.vsock.sent),
                         .received = ring<monitored::PacketRing>(layout_.vsock.received)},
                        call_guest),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "monitor/channel/command_channel.hpp"
+#include "monitor/channel/guest_channel.hpp"
 #include "monitor/console/guest_console.hpp"
 #include "monitor/disk/guest_disks.hpp"
 #include "monitor/folder/guest_folders.hpp"
@@ -39,7 +39,9 @@ public:
     // Valid after run().
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
     // Of the options' command; null: there is none.
-    [[nodiscard]] const CommandEnd* command_end() const { return command_ ? &command_->result() : nullptr; }
+    [[nodiscard]] const CommandEnd* command_end() const {
+        return channel_ ? channel_->command_end() : nullptr;
+    }
     // For the file of counters, beside the VMM's. There are none.
     [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
 
@@ -62,7 +64,7 @@ private:
     std::optional<GuestNetwork> network_;
     GuestFolders folders_;
     GuestDisks disks_;
-    std::unique_ptr<CommandChannel> command_;
+    std::unique_ptr<GuestChannel> channel_;
     KvmLayout layout_;
     UserMode user_mode_;
     Descriptor file_; // of its memory, if servers of folders map it

@@ -71,7 +71,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     : event_word_(image.event_word_offset()),
       bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
       events_(make_events()), network_(open_guest_network(options.net, options.command.empty())),
-      folders_(options), disks_(options.disks), command_(open_command_channel(options)) {
+      folders_(options), disks_(options.disks), channel_(open_guest_channel(options)) {
     const std::vector<std::uint8_t> filter =
         make_process_filter(options.isolate, disks_.count(), folders_.count());
     handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
@@ -81,8 +81,8 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     }
     disks_.describe(handover_.disks);
     folders_.describe(handover_.folders);
-    if (command_) {
-        CommandChannel::describe(handover_.vsock);
+    if (channel_) {
+        GuestChannel::describe(handover_.vsock);
     }
     handover_.most_hosts = bounds_.hosts;
     handover_.most_ranges = bounds_.ranges;
@@ -98,7 +98,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .memory = file_.number(),
                             .output = events_.output.number(),
                             .packets = network_ ? network_->called().number() : -1,
-                            .vsock = command_ ? command_->called().number() : -1,
+                            .vsock = channel_ ? channel_->called().number() : -1,
                             .disks = disk_events(),
                             .folders = folder_events(),
                             .address_space = most_address_space(handover_),
@@ -288,7 +288,7 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
                           .is_nobody = first_.layers.is_another_user,
                           .missing = missing()},
                          packets, disks,
-                         command_thread(command_.get(),
+                         channel_thread(channel_.get(),
                                         {.sent = ring<monitored::PacketRing>(handover_.vsock.sent),
                                          .received = ring<monitored::PacketRing>(handover_.vsock.received)},
                                         call_guest, first_.process),

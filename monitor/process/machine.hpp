@@ -3,7 +3,7 @@
 
 #include "backends/process/contract/handover.hpp"
 #include "host/program.hpp"
-#include "monitor/channel/command_channel.hpp"
+#include "monitor/channel/guest_channel.hpp"
 #include "monitor/console/guest_console.hpp"
 #include "monitor/disk/guest_disks.hpp"
 #include "monitor/folder/guest_folders.hpp"
@@ -37,7 +37,9 @@ public:
     MonitoredEnd run(const RunOptions& options);
     [[nodiscard]] const MonitoredConsole& console() const { return *console_; }
     // Of the options' command; null: there is none.
-    [[nodiscard]] const CommandEnd* command_end() const { return command_ ? &command_->result() : nullptr; }
+    [[nodiscard]] const CommandEnd* command_end() const {
+        return channel_ ? channel_->command_end() : nullptr;
+    }
     // For --verbose.
     void describe(std::ostream& output) const;
     void describe_end(std::ostream& output) const;
@@ -67,7 +69,7 @@ private:
     std::optional<GuestNetwork> network_;
     GuestFolders folders_;
     GuestDisks disks_;
-    std::unique_ptr<CommandChannel> command_;
+    std::unique_ptr<GuestChannel> channel_;
     StartedProcess first_;
     std::unique_ptr<GuestWatch> watch_; // while the guest runs
     std::unique_ptr<MonitoredConsole> console_;

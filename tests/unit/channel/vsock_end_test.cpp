@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The monitor's end of streams, with a guest that keeps the rules of vsock, and with one that does not.
 #include "monitor/channel/vsock_end.hpp"
+#include "tests/unit/channel/vsock_guest.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -15,17 +15,10 @@ namespace {
 
 using namespace vsock;
 
-constexpr std::uint64_t guest = 3;
 constexpr std::uint32_t control = 100; // ports
 constexpr std::uint32_t data = 101;
-constexpr std::uint32_t guests_port = 5000;
 
-struct Packet {
-    Header header;
-    std::string payload;
-};
-
-class VsockEndTest : public testing::Test {
+class VsockEndTest : public VsockGuestTest {
 protected:
     VsockEndTest() {
         end_.add(control_);
@@ -33,47 +26,12 @@ protected:
     }
 
     static Header header(Operation operation, std::uint32_t to = data) {
-        return {.src_cid = guest,
-                .dst_cid = host_cid,
-                .src_port = guests_port,
-                .dst_port = to,
-                .len = 0,
-                .type = type_stream,
-                .op = operation,
-                .flags = 0,
-                .buf_alloc = 1000,
-                .fwd_cnt = 0};
-    }
-    void put(Header header, const std::string& payload = {}) {
-        header.len = static_cast<std::uint32_t>(payload.size());
-        put_as_it_is(header, payload);
-    }
-    void put_as_it_is(const Header& header, const std::string& payload) {
-        const auto bytes = static_cast<std::uint32_t>(sizeof header + payload.size());
-        const std::span<std::uint8_t> room = writer_.reserve(bytes);
-        ASSERT_FALSE(room.empty());
-        std::memcpy(room.data(), &header, sizeof header);
-        std::memcpy(room.data() + sizeof header, payload.data(), payload.size());
-        writer_.commit(bytes);
+        return VsockGuestTest::header(operation, to);
     }
     void serve() {
         while (end_.receive()) {
         }
         end_.finish();
-    }
-    std::optional<Packet> take() {
-        const auto packet = reader_.next();
-        if (!packet) {
-            return {};
-        }
-        Packet taken{};
-        std::memcpy(&taken.header, packet->bytes.data(), sizeof taken.header);
-        taken.payload.assign(packet->bytes.begin() + sizeof taken.header, packet->bytes.end());
-        EXPECT_EQ(taken.header.len, taken.payload.size());
-        EXPECT_EQ(taken.header.src_cid, host_cid);
-        EXPECT_EQ(taken.header.dst_cid, guest);
-        reader_.release();
-        return taken;
     }
     // The only packet that there is.
     std::uint16_t answer() {
@@ -101,10 +59,6 @@ protected:
         return bytes;
     }
 
-    std::unique_ptr<monitored::PacketRing> to_host_ = std::make_unique<monitored::PacketRing>();
-    std::unique_ptr<monitored::PacketRing> to_guest_ = std::make_unique<monitored::PacketRing>();
-    monitored::PacketWriter writer_{*to_host_};
-    monitored::PacketReader reader_{*to_guest_};
     unsigned calls_ = 0;
     std::string got_;
     std::string got_control_;
