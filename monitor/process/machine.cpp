@@ -186,7 +186,10 @@ ProcessorEnd ProcessMachine::wait() {
     }
     ProcessLeaves leaves(std::move(first_.asked), bounds_.processes);
     confine_waiting_thread(first_.process);
-    begin_process(first_);
+    const std::string failure = begin_process(first_);
+    if (!failure.empty() && !is_stopped_) {
+        throw InputError("--on process: the guest's first process does not begin: " + failure);
+    }
     std::array<pollfd, 3> waiting = {{{.fd = first.number(), .events = POLLIN, .revents = 0},
                                       {.fd = leaves.descriptor(), .events = POLLIN, .revents = 0},
                                       {.fd = watch_->descriptor(), .events = POLLIN, .revents = 0}}};
@@ -283,7 +286,11 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
     MonitoredEnd end =
         run_with_console(options, *console_, events_,
                          {.run = [&] { return wait(); },
-                          .stop = [&](pthread_t) { kill(-first_.process, SIGKILL); },
+                          .stop =
+                              [&](pthread_t) {
+                                  is_stopped_ = true;
+                                  kill(-first_.process, SIGKILL);
+                              },
                           .group = first_.process,
                           .is_nobody = first_.layers.is_another_user,
                           .missing = missing()},

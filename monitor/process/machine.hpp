@@ -15,6 +15,7 @@
 #include "monitor/process/image.hpp"
 #include "monitor/process/start.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -71,7 +72,8 @@ private:
     GuestDisks disks_;
     std::unique_ptr<GuestChannel> channel_;
     StartedProcess first_;
-    std::unique_ptr<GuestWatch> watch_; // while the guest runs
+    std::atomic<bool> is_stopped_ = false; // by this process, perhaps before it was the program
+    std::unique_ptr<GuestWatch> watch_;    // while the guest runs
     std::unique_ptr<MonitoredConsole> console_;
 };
 

@@ -282,7 +282,7 @@ StartedProcess start_process(const ProcessProgram& program, std::span<const Proc
     throw InputError("--on process: this machine starts no guest: " + failure);
 }
 
-void begin_process(StartedProcess& started) {
+std::string begin_process(StartedProcess& started) {
     const auto go = ProcessGo::become_the_program;
     ProcessChildReport report{};
     ssize_t got = -1;
@@ -292,10 +292,7 @@ void begin_process(StartedProcess& started) {
                        sizeof report); // nothing to read: it is the program now
         } while (got < 0 && errno == EINTR);
     }
-    if (got != 0) {
-        throw InputError("--on process: the guest's first process does not begin: " +
-                         system_error(got < 0 ? errno : report.error));
-    }
+    return got == 0 ? "" : system_error(got < 0 ? errno : report.error);
 }
 
 ProcessLayers find_process_layers() {

@@ -69,8 +69,9 @@ struct StartedProcess {
 // Tries the plans in order. The program has executed no instruction yet. Throws InputError if no plan works.
 StartedProcess start_process(const ProcessProgram& program,
                              std::span<const ProcessPlan> plans = process_plans);
-// Lets it become the program. Only reads and writes the channel. Throws InputError if that fails.
-void begin_process(StartedProcess& started);
+// Lets it become the program. Only reads and writes the channel. Returns the reason of a failure; empty: it
+// is the program.
+std::string begin_process(StartedProcess& started);
 // The layers that start_process would give a program here.
 ProcessLayers find_process_layers();
 
