@@ -14,13 +14,16 @@
 #include "toolchain/pack/pack.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 namespace previrt {
 
@@ -46,13 +49,36 @@ std::unique_ptr<GuestEntry> enter_guest(RunOptions& options) {
     }
 }
 
-void add_run(CLI::App& app, Action& action) {
+// The arguments behind the first "--" of `run`: then a missing KERNEL is not the command's first word.
+std::vector<std::string> take_command(int& argc, char** argv) {
+    char** const end = argv + argc;
+    char** const found =
+        std::find_if(argv, end, [](const char* text) { return std::string_view(text) == "--"; });
+    if (argc < 2 || std::string_view(argv[1]) != "run" || found == end) {
+        return {};
+    }
+    argc = static_cast<int>(found - argv);
+    return {found + 1, end};
+}
+
+std::string default_kernel() {
+    const std::string kernel = installed_kernel();
+    if (kernel.empty()) {
+        throw InputError(
+            "run: there is no KERNEL, and Debian's package previrt-guest-kernel, which has one, is not "
+            "installed");
+    }
+    return kernel;
+}
+
+void add_run(CLI::App& app, Action& action, const std::vector<std::string>& guests_command) {
     auto* const command = app.add_subcommand(
         "run", "Run a kernel (exit 0: it powered off or rebooted, 1: it failed, 124: it took too long), or a "
                "command in its guest (exit: the command's; 125: previrt failed, 126, 127: the command cannot "
                "be executed, is not there)");
     const auto options = std::make_shared<RunOptions>();
-    command->add_option("KERNEL", options->kernel, "A bzImage, or an ELF executable")->required();
+    command->add_option("KERNEL", options->kernel,
+                        "A bzImage, or an ELF executable (that of the package previrt-guest-kernel)");
     command->add_option("--on", options->on, "The place where it runs; auto: the best that works here (auto)")
         ->check(CLI::IsMember(place_names()));
     command->add_option("--name", options->name,
@@ -118,11 +144,15 @@ void add_run(CLI::App& app, Action& action) {
         ->allow_extra_args(false);
     command->add_option("COMMAND", options->command,
                         "Behind --: a command and its arguments, which the guest runs instead of its init");
-    command->callback([&action, options] {
-        action = [options] {
+    command->callback([&action, options, guests_command] {
+        action = [options, guests_command] {
             options->is_own_process = true;
+            options->command.insert(options->command.end(), guests_command.begin(), guests_command.end());
             const Supervision of_command{.signals = command_signals, .failed = command_failed};
             try {
+                if (options->kernel.empty()) {
+                    options->kernel = default_kernel();
+                }
                 const std::unique_ptr<GuestEntry> entry = enter_guest(*options);
                 return run_supervised([&] { return run_guest_of_command(*options); },
                                       options->command.empty() ? console_supervision : of_command);
@@ -215,8 +245,10 @@ constexpr std::array other_programs = {
 void become(const char* name, char** argv) {
     const std::string path = program_beside_this(name);
     execv(path.c_str(), argv);
-    throw InputError(path + ": " + std::generic_category().message(errno) +
-                     " (cmake --build --preset release makes it)");
+    throw InputError(
+        path + ": " + std::generic_category().message(errno) +
+        " (cmake --build --preset release makes it; an installed previrt has no bench, which runs "
+        "from the source tree, and the others by its package previrt-dev)");
 }
 
 std::string help_all_text() {
@@ -254,7 +286,8 @@ int main(int argc, char** argv) {
     previrt::Action action;
     previrt::add_other_programs(app, action, argv);
     previrt::add_pack(app, action);
-    previrt::add_run(app, action);
+    const std::vector<std::string> command = previrt::take_command(argc, argv);
+    previrt::add_run(app, action, command);
     previrt::add_running_guests(app, action);
     previrt::add_switch(app, action);
     previrt::add_doctor(app, action);

@@ -5,6 +5,7 @@
 #include "host/cpio_archive.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
+#include "host/tree.hpp"
 #include "monitor/folder/choice.hpp"
 
 #include <filesystem>
@@ -39,7 +40,7 @@ std::string list_folders(const RunOptions& options) {
 // Linux reads archives one after the other, also if the next one is compressed. The user's is the last, so
 // that its files win.
 std::vector<std::uint8_t> make_archive(const RunOptions& options) {
-    const std::string file = PREVIRT_AGENT;
+    const std::string file = built_file(PREVIRT_AGENT);
     if (!std::filesystem::exists(file)) {
         throw InputError(file +
                          ": the agent of a command's guest is not built (cmake --build --preset release)");

@@ -3,6 +3,7 @@
 
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
+#include "host/tree.hpp"
 #include "monitor/folder/folder_server_child.hpp"
 
 #include <cerrno>
@@ -110,8 +111,9 @@ FolderServer::FolderServer(const FolderChoice& choice) {
     for (const Descriptor* const end : {&messages.read, &messages.write}) {
         require(fcntl(end->number(), F_SETFL, O_NONBLOCK) == 0, "O_NONBLOCK");
     }
+    const std::string preloaded = built_file(PREVIRT_VIRTIOFSD_OPEN);
     const FolderServerChild child{.program = program,
-                                  .preloaded = PREVIRT_VIRTIOFSD_OPEN,
+                                  .preloaded = preloaded.c_str(),
                                   .folder = choice.path.c_str(),
                                   .is_read_only = choice.is_read_only,
                                   .socket = ends.listening.number(),

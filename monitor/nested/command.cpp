@@ -44,8 +44,8 @@ std::string number(double value) {
 
 std::string nested_command(const std::string& program, const std::vector<std::string>& libraries,
                            const RunOptions& options) {
-    std::vector<std::string> words = {program, "run",      "--on",
-                                      "kvm",   "--memory", std::to_string(options.memory)};
+    std::vector<std::string> words = {
+        program, "run", options.kernel, "--on", "kvm", "--memory", std::to_string(options.memory)};
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     if (!options.append.empty()) {
         add({"--append=" + options.append}); // the value may begin with a dash
@@ -77,7 +77,6 @@ std::string nested_command(const std::string& program, const std::vector<std::st
     if (options.timeout > 0) {
         add({"--timeout", number(options.timeout)});
     }
-    add({"--", options.kernel});
 
     std::string command = "LD_LIBRARY_PATH=" + quoted(directories_of(libraries));
     for (const std::string& word : words) {

@@ -11,6 +11,7 @@
 #include "monitor/nested/shared_libraries.hpp"
 #include "monitor/qemu/bridged_network.hpp"
 #include "monitor/qemu/debian_kernel.hpp"
+#include "toolchain/pack/vmm_image.hpp"
 
 #include <filesystem>
 
@@ -88,10 +89,9 @@ void add_previrt(Initramfs& initramfs, const HostProgram& previrt) {
     for (const std::string& library : previrt.libraries) {
         initramfs.add_file_of_host(library);
     }
-    for (const fs::directory_entry& file : fs::directory_iterator(PREVIRT_VMM_DIRECTORY)) {
-        if (file.is_regular_file() && file.path().filename().string().starts_with("previrt-")) {
-            initramfs.add_file_of_host(file.path().string());
-        }
+    for (const Hypervisor hypervisor :
+         {Hypervisor::kvm, Hypervisor::kvm_privileged, Hypervisor::process, Hypervisor::xen}) {
+        initramfs.add_file_of_host(vmm_image_path(hypervisor));
     }
 }
 

@@ -43,10 +43,10 @@ TEST(NestedCommand, CarriesEveryOptionThroughAShell) {
     options.timeout = 0.25;
     EXPECT_EQ(
         shell_says(nested_command("./show", {"/a/b.so", "/c d/e.so", "/a/f.so"}, options)),
-        "/a:/c d\n<run>\n<--on>\n<kvm>\n<--memory>\n<123456789>\n"
+        "/a:/c d\n<run>\n</a kernel>\n<--on>\n<kvm>\n<--memory>\n<123456789>\n"
         "<--append=-x 'quoted' $HOME `id` \\n\ntwo>\n<--initrd>\n</it's an initrd>\n<--stats>\n</stats>\n"
         "<--net>\n<tap=guest,mac=52:54:00:12:34:56>\n"
-        "<--isolate>\n<--verbose>\n<--timeout>\n<0.25>\n<-->\n</a kernel>\n");
+        "<--isolate>\n<--verbose>\n<--timeout>\n<0.25>\n");
 }
 
 TEST(NestedCommand, SaysNothingOfWhatWasNotAskedFor) {
@@ -54,7 +54,7 @@ TEST(NestedCommand, SaysNothingOfWhatWasNotAskedFor) {
     options.kernel = "/k";
     options.memory = 1;
     EXPECT_EQ(shell_says(nested_command("./show", {}, options)),
-              "\n<run>\n<--on>\n<kvm>\n<--memory>\n<1>\n<-->\n</k>\n");
+              "\n<run>\n</k>\n<--on>\n<kvm>\n<--memory>\n<1>\n");
 }
 
 TEST(Initramfs, HasEveryDirectoryAndEachFileOnce) {

@@ -3,6 +3,7 @@
 
 #include "host/file.hpp"
 #include "host/input_error.hpp"
+#include "host/tree.hpp"
 
 #include <filesystem>
 
@@ -12,21 +13,22 @@ namespace {
 
 struct Image {
     const char* name;
-    const char* path;
+    std::string path;
 };
 
 Image image_of(Hypervisor hypervisor) {
     switch (hypervisor) {
     case Hypervisor::xen:
-        return {.name = "Xen", .path = PREVIRT_VMM_DIRECTORY "/previrt-xen"};
+        return {.name = "Xen", .path = built_file(PREVIRT_VMM_DIRECTORY "/previrt-xen")};
     case Hypervisor::kvm:
-        return {.name = "KVM", .path = PREVIRT_VMM_DIRECTORY "/previrt-kvm"};
+        return {.name = "KVM", .path = built_file(PREVIRT_VMM_DIRECTORY "/previrt-kvm")};
     case Hypervisor::process:
-        return {.name = "a process", .path = PREVIRT_VMM_DIRECTORY "/previrt-process"};
+        return {.name = "a process", .path = built_file(PREVIRT_VMM_DIRECTORY "/previrt-process")};
     case Hypervisor::kvm_privileged:
         break;
     }
-    return {.name = "KVM's privileged mode", .path = PREVIRT_VMM_DIRECTORY "/previrt-kvm-privileged"};
+    return {.name = "KVM's privileged mode",
+            .path = built_file(PREVIRT_VMM_DIRECTORY "/previrt-kvm-privileged")};
 }
 
 } // namespace
@@ -34,7 +36,7 @@ Image image_of(Hypervisor hypervisor) {
 std::string vmm_image_path(Hypervisor hypervisor) {
     const Image image = image_of(hypervisor);
     if (!std::filesystem::exists(image.path)) {
-        throw InputError(std::string(image.path) + ": the in-place VMM for " + image.name +
+        throw InputError(image.path + ": the in-place VMM for " + image.name +
                          " is not built (cmake --build --preset release)");
     }
     return image.path;

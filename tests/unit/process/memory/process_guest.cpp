@@ -161,6 +161,8 @@ void ProcessGuest::use(std::uint64_t address, Access access) {
     for (unsigned faults = 0; !reached; ++faults) {
         ASSERT_LT(faults, most_faults) << describe() << ": the same fault again and again";
         Filled filled = fill(address, access);
+        // Until a flush, a cleared entry may still give a page, as a processor's TLB may.
+        const bool may_be_stale = stale_ && filled == Filled::done;
         if (filled == Filled::absent) {
             const ShadowFault fault = shadow_fault(address, access);
             ASSERT_TRUE(agrees(before, fault)) << describe();
@@ -176,11 +178,11 @@ void ProcessGuest::use(std::uint64_t address, Access access) {
             return;
         }
         ASSERT_EQ(filled, Filled::done) << describe() << ": the shadow has not what it hid";
-        ASSERT_TRUE(is_open) << describe();
+        ASSERT_TRUE(may_be_stale || is_open) << describe();
         reached = reach(address, access);
         if (reached) {
             ++done_;
-            ASSERT_EQ(*reached, before.physical) << describe();
+            ASSERT_TRUE(may_be_stale || *reached == before.physical) << describe();
         }
     }
     const std::uint64_t frame = *reached >> page_shift;
