@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/channel/guest_sessions.hpp"
 
+#include "host/passed_descriptors.hpp"
 #include "monitor/channel/start_message.hpp"
 
 #include <algorithm>
@@ -20,34 +21,15 @@ using ClientSockets = std::array<Descriptor, sockets_of_client>;
 
 // The client's byte with its sockets; nullopt: it has sent anything else.
 std::optional<ClientSockets> receive_sockets(int client) {
-    std::uint8_t byte = 0;
-    iovec place{.iov_base = &byte, .iov_len = 1};
-    std::array<int, sockets_of_client> numbers{};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof numbers)> room{};
-    msghdr message{};
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    if (recvmsg(client, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) {
-        return {};
-    }
-    const cmsghdr* const first = CMSG_FIRSTHDR(&message);
-    if (first == nullptr || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS) {
-        return {};
-    }
-    const std::size_t count = (first->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    std::memcpy(numbers.data(), CMSG_DATA(first), std::min(count, numbers.size()) * sizeof(int));
+    std::array<std::uint8_t, 1> byte{};
     ClientSockets sockets;
-    for (std::size_t i = 0; i < std::min(count, numbers.size()); ++i) {
-        sockets.at(i) = Descriptor(numbers.at(i));
-    }
+    const ReceivedDescriptors received = receive_with_descriptors(client, byte, sockets, MSG_DONTWAIT);
     const bool are_sockets = std::ranges::all_of(sockets, [](const Descriptor& socket) {
         int type = 0;
         socklen_t bytes = sizeof type;
         return getsockopt(socket.number(), SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
     });
-    if (count != numbers.size() || (message.msg_flags & MSG_CTRUNC) != 0 || !are_sockets) {
+    if (received.count != sockets.size() || !received.is_complete || !are_sockets) {
         return {};
     }
     return sockets;

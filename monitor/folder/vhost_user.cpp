@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/folder/vhost_user.hpp"
 
+#include "host/passed_descriptors.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -8,6 +11,7 @@
 #include <sys/socket.h>
 #include <type_traits>
 #include <unistd.h>
+#include <vector>
 
 namespace previrt {
 
@@ -54,25 +58,12 @@ bool VhostUser::send(Request request, std::span<const std::uint8_t> payload, int
     Header header{.request = static_cast<std::uint32_t>(request),
                   .flags = version,
                   .bytes = static_cast<std::uint32_t>(payload.size())};
-    std::array<iovec, 2> parts = {
-        {{.iov_base = &header, .iov_len = sizeof header},
-         {.iov_base = const_cast<std::uint8_t*>(payload.data()), .iov_len = payload.size()}}};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptor)> control{};
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
-    if (descriptor >= 0) {
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* const first = CMSG_FIRSTHDR(&message);
-        first->cmsg_level = SOL_SOCKET;
-        first->cmsg_type = SCM_RIGHTS;
-        first->cmsg_len = CMSG_LEN(sizeof descriptor);
-        std::memcpy(CMSG_DATA(first), &descriptor, sizeof descriptor);
-    }
+    std::vector<std::uint8_t> message(sizeof header + payload.size());
+    std::memcpy(message.data(), &header, sizeof header);
+    std::ranges::copy(payload, message.begin() + sizeof header);
+    const std::span<const int> descriptors(&descriptor, descriptor >= 0 ? 1 : 0);
     // The few bytes of a message always fit: no server leaves as many unread as a socket holds.
-    return sendmsg(socket_.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-           static_cast<ssize_t>(sizeof header + payload.size());
+    return send_with_descriptors(socket_.number(), message, descriptors, MSG_DONTWAIT);
 }
 
 template <typename Payload>

@@ -2,15 +2,16 @@
 #include "monitor/process/child.hpp"
 
 #include "backends/process/contract/layout.hpp"
+#include "host/passed_descriptors.hpp"
 #include "monitor/process/clone_quota.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <span>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -67,21 +68,8 @@ private:
 
     // A descriptor goes with it; -1: none.
     bool say(int descriptor = -1) {
-        iovec bytes{.iov_base = &report_, .iov_len = sizeof report_};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
-        msghdr message{};
-        message.msg_iov = &bytes;
-        message.msg_iovlen = 1;
-        if (descriptor >= 0) {
-            message.msg_control = control;
-            message.msg_controllen = sizeof control;
-            cmsghdr* const header = CMSG_FIRSTHDR(&message);
-            header->cmsg_level = SOL_SOCKET;
-            header->cmsg_type = SCM_RIGHTS;
-            header->cmsg_len = CMSG_LEN(sizeof descriptor);
-            std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-        }
-        return sendmsg(monitor_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof report_);
+        const std::span bytes(reinterpret_cast<const std::uint8_t*>(&report_), sizeof report_);
+        return send_with_descriptors(monitor_, bytes, {&descriptor, descriptor >= 0 ? std::size_t{1} : 0});
     }
     [[noreturn]] void fail(ProcessStep step) {
         report_.error = errno;

@@ -2,14 +2,15 @@
 #include "monitor/process/start.hpp"
 
 #include "host/input_error.hpp"
+#include "host/passed_descriptors.hpp"
 #include "monitor/process/child.hpp"
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <optional>
 #include <sched.h>
+#include <span>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -185,24 +186,8 @@ private:
 
     // False: it has closed its end.
     bool receive(ProcessChildReport& report, Descriptor& asked) {
-        iovec bytes{.iov_base = &report, .iov_len = sizeof report};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-        msghdr message{};
-        message.msg_iov = &bytes;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        ssize_t got = 0;
-        do {
-            got = recvmsg(ours_.number(), &message, MSG_CMSG_CLOEXEC);
-        } while (got < 0 && errno == EINTR);
-        if (const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-            header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-            int descriptor = -1;
-            std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-            asked = Descriptor(descriptor);
-        }
-        return got == static_cast<ssize_t>(sizeof report);
+        const std::span bytes(reinterpret_cast<std::uint8_t*>(&report), sizeof report);
+        return receive_with_descriptors(ours_.number(), bytes, {&asked, 1}).bytes == bytes.size();
     }
 
     void make_channel() {

@@ -3,6 +3,7 @@
 
 #include "guest/agent/messages.hpp"
 #include "host/input_error.hpp"
+#include "host/passed_descriptors.hpp"
 #include "monitor/channel/command_signals.hpp"
 #include "monitor/channel/command_terminal.hpp"
 #include "monitor/channel/start_message.hpp"
@@ -54,20 +55,8 @@ SocketPair make_sockets() {
 
 // One byte, and the sockets of the command's input, output and errors: see GuestSessions.
 void greet(const Descriptor& monitor, const std::array<int, 3>& sockets) {
-    std::uint8_t byte = 0;
-    iovec place{.iov_base = &byte, .iov_len = 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sockets)> room{};
-    msghdr message{};
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    cmsghdr* const first = CMSG_FIRSTHDR(&message);
-    first->cmsg_level = SOL_SOCKET;
-    first->cmsg_type = SCM_RIGHTS;
-    first->cmsg_len = CMSG_LEN(sizeof sockets);
-    std::memcpy(CMSG_DATA(first), sockets.data(), sizeof sockets);
-    if (sendmsg(monitor.number(), &message, MSG_NOSIGNAL) != 1) {
+    constexpr std::array<std::uint8_t, 1> byte{};
+    if (!send_with_descriptors(monitor.number(), byte, sockets)) {
         throw InputError(no_further_command);
     }
 }

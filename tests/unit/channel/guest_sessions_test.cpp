@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Further commands: clients of this machine and an agent in the guest, of which neither may keep the rules.
 #include "monitor/channel/guest_sessions.hpp"
+
+#include "host/passed_descriptors.hpp"
 #include "tests/unit/channel/vsock_guest.hpp"
 
 #include <array>
@@ -46,20 +48,7 @@ protected:
         return client;
     }
     static void send_descriptors(const Descriptor& to, std::span<const int> numbers) {
-        std::uint8_t byte = 0;
-        iovec place{.iov_base = &byte, .iov_len = 1};
-        std::vector<char> room(CMSG_SPACE(numbers.size_bytes()));
-        msghdr message{};
-        message.msg_iov = &place;
-        message.msg_iovlen = 1;
-        message.msg_control = room.data();
-        message.msg_controllen = room.size();
-        cmsghdr* const first = CMSG_FIRSTHDR(&message);
-        first->cmsg_level = SOL_SOCKET;
-        first->cmsg_type = SCM_RIGHTS;
-        first->cmsg_len = CMSG_LEN(numbers.size_bytes());
-        std::memcpy(CMSG_DATA(first), numbers.data(), numbers.size_bytes());
-        ASSERT_EQ(sendmsg(to.number(), &message, 0), 1);
+        ASSERT_TRUE(send_with_descriptors(to.number(), std::array<std::uint8_t, 1>{}, numbers));
     }
     Client greet() {
         Client client;

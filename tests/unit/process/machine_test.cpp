@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The monitor of processes, with a guest of a few lines (guest.cpp) that is kept from this machine by each of
 // the plans.
+#include "host/passed_descriptors.hpp"
 #include "monitor/process/clock.hpp"
 #include "monitor/process/machine.hpp"
 
@@ -15,7 +16,6 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -36,23 +36,6 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
-}
-
-bool send_descriptor(int socket, int sent) {
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sent)> control{};
-    char byte = 0;
-    iovec bytes{.iov_base = &byte, .iov_len = sizeof byte};
-    msghdr message{};
-    message.msg_iov = &bytes;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof sent);
-    std::memcpy(CMSG_DATA(header), &sent, sizeof sent);
-    return sendmsg(socket, &message, 0) == sizeof byte;
 }
 
 class ProcessGuest : public testing::TestWithParam<std::size_t> {
@@ -207,7 +190,10 @@ TEST_P(ProcessGuest, StartsWhileAnothersDescriptorIsOnItsWay) {
     const pid_t another = fork();
     if (another == 0) {
         const bool is_guests_user = geteuid() != 0 || setresuid(nobody, nobody, nobody) == 0;
-        _exit(is_guests_user && send_descriptor(sender.number(), sender.number()) ? 0 : 1);
+        _exit(is_guests_user && send_with_descriptors(sender.number(), std::array<std::uint8_t, 1>{},
+                                                      std::array{sender.number()})
+                  ? 0
+                  : 1);
     }
     sender.close();
     int status = -1;
