@@ -33,7 +33,8 @@ namespace {
 std::unique_ptr<GuestEntry> enter_guest(RunOptions& options) {
     try {
         auto entry = std::make_unique<GuestEntry>(options);
-        options.sessions = entry->listener();
+        options.sessions = entry->sessions();
+        options.consoles = entry->consoles();
         options.chosen = [&options, entry = entry.get()](const std::string& place, bool takes_commands) {
             entry->describe(options, place, takes_commands);
         };
@@ -43,7 +44,8 @@ std::unique_ptr<GuestEntry> enter_guest(RunOptions& options) {
             throw;
         }
         if (options.verbose) {
-            std::cerr << "previrt: no exec, list, stop or cp for this guest: " << error.what() << '\n';
+            std::cerr << "previrt: no exec, list, stop, cp or console for this guest: " << error.what()
+                      << '\n';
         }
         return nullptr;
     }
@@ -82,7 +84,7 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
     command->add_option("--on", options->on, "The place where it runs; auto: the best that works here (auto)")
         ->check(CLI::IsMember(place_names()));
     command->add_option("--name", options->name,
-                        "Its name for exec, list, stop and cp (the number of this process)");
+                        "Its name for exec, list, stop, cp and console (the number of this process)");
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command

@@ -3,6 +3,7 @@
 
 #include "host/input_error.hpp"
 #include "monitor/options.hpp"
+#include "monitor/running/console.hpp"
 #include "monitor/running/copy.hpp"
 #include "monitor/running/registry.hpp"
 #include "monitor/running/session.hpp"
@@ -163,6 +164,14 @@ void add_copy(CLI::App& app, Action& action) {
         [&action, options] { action = [options] { return copy_of_guest(options->from, options->to); }; });
 }
 
+void add_console(CLI::App& app, Action& action) {
+    auto* const command = app.add_subcommand(
+        "console", "Connect to the console of a running guest, until the guest ends or Ctrl-] is typed");
+    const auto name = std::make_shared<std::string>();
+    command->add_option("NAME", *name, "The guest (previrt list)")->required();
+    command->callback([&action, name] { action = [name] { return show_console(*name); }; });
+}
+
 } // namespace
 
 void add_running_guests(CLI::App& app, Action& action) {
@@ -170,6 +179,7 @@ void add_running_guests(CLI::App& app, Action& action) {
     add_list(app, action);
     add_stop(app, action);
     add_copy(app, action);
+    add_console(app, action);
 }
 
 } // namespace previrt

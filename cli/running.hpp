@@ -9,7 +9,7 @@ class App;
 
 namespace previrt {
 
-// The commands for guests that run already: exec, list, stop, cp.
+// The commands for guests that run already: exec, list, stop, cp, console.
 void add_running_guests(CLI::App& app, Action& action);
 
 } // namespace previrt

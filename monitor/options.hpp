@@ -27,6 +27,7 @@ struct RunOptions {
     std::vector<std::string> command;     // that the guest runs, and then ends; empty: none
     std::vector<std::string> environment; // of the command, in addition: NAME=VALUE, or NAME
     int sessions = -1;    // a listening socket, for clients that bring further commands; -1: none
+    int consoles = -1;    // likewise, for clients that show the console
     std::string stats;    // a file for the VMM's counters; empty: none
     bool isolate = false; // user mode has memory of its own: by page tables under KVM, by processes of its
                           // own in a process. On Xen that is always so

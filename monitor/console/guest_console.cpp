@@ -4,13 +4,14 @@
 #include "host/input_error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <poll.h>
+#include <span>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace previrt {
 
@@ -43,14 +44,12 @@ void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
     while (!stop_) {
         // If nobody reads earlier output, the guest waits for room in its ring.
         const bool reads = !host_.is_full();
-        const HostConsole::Polls of_host = host_.wanted(wants_keys());
-        std::array<pollfd, 6> waiting = {
-            {{.fd = reads ? events_.output.number() : -1, .events = POLLIN, .revents = 0},
-             {.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
-             {.fd = ending_signals.number(), .events = POLLIN, .revents = 0},
-             of_host[0],
-             of_host[1],
-             of_host[2]}};
+        std::vector<pollfd> waiting = {
+            {.fd = reads ? events_.output.number() : -1, .events = POLLIN, .revents = 0},
+            {.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
+            {.fd = ending_signals.number(), .events = POLLIN, .revents = 0}};
+        const std::size_t of_guest = waiting.size();
+        host_.add_wanted(waiting, wants_keys());
         const int wait = !reads || output_.wait() ? milliseconds_to_wait() : 0;
         if (poll(waiting.data(), waiting.size(), wait) < 0 && errno != EINTR) {
             throw InputError("poll: " + std::generic_category().message(errno));
@@ -69,7 +68,7 @@ void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
             end_.ended_by = "a signal";
             break;
         }
-        host_.polled({waiting[3], waiting[4], waiting[5]});
+        host_.polled(std::span(waiting).subspan(of_guest));
         if (host_.typed_end()) {
             end_.ended_by = "Ctrl-]";
             break;
@@ -90,7 +89,7 @@ MachineEnd MonitoredConsole::deliver(const Descriptor& ending_signals) {
 
 bool MonitoredConsole::wants_keys() {
     return host_.may_type() &&
-           prompt_wait_.over(Clock::now(), begin_, watch_.may_be_at_prompt(), host_.has_terminal());
+           prompt_wait_.over(Clock::now(), begin_, watch_.may_be_at_prompt(), host_.has_typist());
 }
 
 std::optional<MonitoredConsole::Clock::time_point> MonitoredConsole::deadline() const {
@@ -111,7 +110,7 @@ int MonitoredConsole::milliseconds_to_wait() const {
         at_most(std::max(options_.timeout - seconds(Clock::now() - begin_), 0.0) + 0.001);
     }
     const bool waits_for_prompt = host_.may_type() && !prompt_wait_.is_over();
-    const bool may_hold_back = host_.has_terminal() && Clock::now() - last_output_at_ <= 2 * held_back_for;
+    const bool may_hold_back = host_.has_person() && Clock::now() - last_output_at_ <= 2 * held_back_for;
     if (ending() || waits_for_prompt || may_hold_back || !host_.keys().empty()) {
         at_most(seconds(looks_every));
     }
@@ -124,7 +123,7 @@ void MonitoredConsole::look_at_clock() {
         end_.timed_out = true;
         stop_ = true;
     }
-    if (host_.has_terminal() && now - last_output_at_ > held_back_for) {
+    if (host_.has_person() && now - last_output_at_ > held_back_for) {
         show(vmm_.release());
     }
     if (ending()) {

@@ -5,6 +5,7 @@
 #include "monitor/console/messages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <unistd.h>
@@ -19,11 +20,12 @@ constexpr std::size_t most_keys = 4096; // that the guest has not taken yet
 constexpr auto read_within = 2s;        // if the monitor ended the run
 constexpr auto answered_within = 300ms; // by a terminal, also over a network
 
-enum Poll : std::uint8_t { keys, output, messages };
+enum Poll : std::uint8_t { keys, output, messages, clients };
 
 } // namespace
 
-HostConsole::HostConsole(const RunOptions& options) : options_(options), input_open_(options.watch_console) {
+HostConsole::HostConsole(const RunOptions& options)
+    : options_(options), input_open_(options.watch_console), clients_(options.consoles) {
     if (options.watch_console) {
         output_.emplace(STDOUT_FILENO);
     }
@@ -39,6 +41,7 @@ void HostConsole::begin() {
 }
 
 void HostConsole::show(std::string_view text) {
+    clients_.show(text);
     if (!output_) {
         options_.console(text);
         return;
@@ -54,15 +57,24 @@ bool HostConsole::is_full() const {
            (options_.messages != nullptr && options_.messages->pump().is_full());
 }
 
-HostConsole::Polls HostConsole::wanted(bool wants_keys) const {
-    constexpr pollfd nothing{.fd = -1, .events = 0, .revents = 0};
+pollfd HostConsole::wanted_keys(bool wants_keys) const {
     const bool reads = input_open_ && (terminal_ || (wants_keys && keys_.empty()));
-    return {{{.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
-             output_ ? output_->wanted() : nothing,
-             options_.messages != nullptr ? options_.messages->pump().wanted() : nothing}};
+    return {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
 }
 
-void HostConsole::polled(const Polls& polls) {
+std::size_t HostConsole::room_for_keys() const {
+    return most_keys - std::min(most_keys, keys_.size());
+}
+
+void HostConsole::add_wanted(std::vector<pollfd>& polls, bool wants_keys) const {
+    constexpr pollfd nothing{.fd = -1, .events = 0, .revents = 0};
+    polls.push_back(wanted_keys(wants_keys));
+    polls.push_back(output_ ? output_->wanted() : nothing);
+    polls.push_back(options_.messages != nullptr ? options_.messages->pump().wanted() : nothing);
+    clients_.add_wanted(polls, room_for_keys());
+}
+
+void HostConsole::polled(std::span<const pollfd> polls) {
     if (polls[Poll::keys].revents != 0) {
         read_keys();
     }
@@ -72,6 +84,7 @@ void HostConsole::polled(const Polls& polls) {
     if (options_.messages != nullptr) {
         options_.messages->pump().polled(polls[Poll::messages]);
     }
+    keys_ += clients_.polled(polls.subspan(Poll::clients), room_for_keys());
 }
 
 void HostConsole::read_keys() {
@@ -83,7 +96,7 @@ void HostConsole::read_keys() {
     }
     const std::string_view typed(block.data(), static_cast<std::size_t>(got));
     typed_end_ = typed_end_ || (terminal_ && typed.find(end_guest_key) != std::string_view::npos);
-    const std::size_t taken = std::min(typed.size(), most_keys - std::min(most_keys, keys_.size()));
+    const std::size_t taken = std::min(typed.size(), room_for_keys());
     keys_ += typed.substr(0, taken);
     keys_lost_ += typed.size() - taken;
 }
@@ -118,15 +131,14 @@ void HostConsole::await_reader(MachineEnd& end, int signals, std::optional<Clock
             end.timed_out = end.timed_out || by_itself;
             return;
         }
-        const Polls mine = wanted(false);
-        std::array<pollfd, 4> waiting = {
-            mine[0], mine[1], mine[2], {.fd = by_itself ? signals : -1, .events = POLLIN, .revents = 0}};
+        std::vector<pollfd> waiting = {{.fd = by_itself ? signals : -1, .events = POLLIN, .revents = 0}};
+        add_wanted(waiting, false);
         const int most = static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000));
         if (poll(waiting.data(), waiting.size(), most) < 0 && errno != EINTR) {
             throw InputError("poll: " + std::generic_category().message(errno));
         }
-        polled({waiting[0], waiting[1], waiting[2]});
-        if (by_itself && (waiting[3].revents != 0 || typed_end_)) {
+        polled(std::span(waiting).subspan(1));
+        if (by_itself && (waiting.front().revents != 0 || typed_end_)) {
             end.ended_by = typed_end_ ? "Ctrl-]" : "a signal";
             return;
         }
@@ -138,8 +150,7 @@ void HostConsole::discard_answers() {
     while (asked_at_ && input_open_) {
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(*asked_at_ + answered_within - Clock::now());
-        const Polls mine = wanted(false);
-        std::array<pollfd, 1> waiting = {mine[Poll::keys]};
+        std::array<pollfd, 1> waiting = {wanted_keys(false)};
         if (left.count() <= 0 ||
             (poll(waiting.data(), waiting.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)) {
             return;

@@ -89,6 +89,16 @@ void confine_relay_thread(pid_t group) {
     filter.apply();
 }
 
+void confine_console_thread(int listener, pid_t group) {
+    CallFilter filter;
+    allow_relay(filter, group);
+    if (listener >= 0) {
+        filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, listener)});
+        filter.allow({SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(close)});
+    }
+    filter.apply();
+}
+
 void confine_channel_thread(int listener, pid_t group) {
     CallFilter filter;
     allow_relay(filter, group);

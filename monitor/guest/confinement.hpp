@@ -15,8 +15,10 @@ void confine_processor_thread(int processor);
 void confine_waiting_thread(pid_t group);
 // Reads and writes open descriptors.
 void confine_privileged_processor_thread(int processor);
-// A relay of the console or of packets. It rings the guest's group of processes by a signal; 0: no processes.
+// A relay of packets. It rings the guest's group of processes by a signal; 0: no processes.
 void confine_relay_thread(pid_t group = 0);
+// The same for the console. Clients of this machine connect to the listener; -1: there is none.
+void confine_console_thread(int listener, pid_t group = 0);
 // Serves a disk by this io_uring, or, if it is -1, waits for the disk's workers. The group as above.
 void confine_disk_thread(int ring, pid_t group = 0);
 // Reads, writes and synchronizes these files of a disk. `overlay`: -1: there is none.

@@ -66,7 +66,8 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
                                                                      .network = packets.process,
                                                                      .connects = packets.connects,
                                                                      .has_disks = has_disks,
-                                                                     .sessions = options.sessions});
+                                                                     .sessions = options.sessions,
+                                                                     .consoles = options.consoles});
         missing.names.insert(missing.names.end(), of_monitor.begin(), of_monitor.end());
     }
     judge_isolation(options, missing);
@@ -127,7 +128,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     of_console.of([&] {
         std::thread([&] {
             of_console.of([&] {
-                confine_relay_thread(processor.group);
+                confine_console_thread(options.consoles, processor.group);
                 console.relay(signals, terminal && terminal->active());
             });
         }).join();

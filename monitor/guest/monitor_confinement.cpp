@@ -116,8 +116,10 @@ void filter_monitor(const MonitorNeeds& needs) {
     if (needs.has_disks) {
         allow_disks(filter);
     }
-    if (needs.sessions >= 0) {
-        filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, needs.sessions)});
+    for (const int listener : {needs.sessions, needs.consoles}) {
+        if (listener >= 0) {
+            filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, listener)});
+        }
     }
     filter.apply_to_all_threads();
 }

@@ -15,7 +15,8 @@ struct MonitorNeeds {
     pid_t network = 0;           // a process that this one may kill; 0: none
     bool connects = false;       // to a socket of this machine by its path, repeatedly
     bool has_disks = false;
-    int sessions = -1; // a socket to which clients of this machine connect
+    int sessions = -1; // sockets to which clients of this machine connect
+    int consoles = -1;
 };
 
 // Called before there is a guest. All threads of this process, present and future, keep only the system calls

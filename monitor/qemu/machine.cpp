@@ -127,17 +127,15 @@ private:
             // If nobody reads earlier output, the whole machine is paused.
             const bool reads = !console_.is_full();
             let_run(reads);
-            const HostConsole::Polls of_console = console_.wanted(takes_keys());
             std::vector<pollfd> waiting = {
                 {.fd = reads ? output_.number() : -1, .events = POLLIN, .revents = 0},
                 {.fd = control_open ? control_.descriptor() : -1, .events = POLLIN, .revents = 0},
-                {.fd = signals_.number(), .events = POLLIN, .revents = 0},
-                of_console[0],
-                of_console[1],
-                of_console[2]};
+                {.fd = signals_.number(), .events = POLLIN, .revents = 0}};
             for (const SerialChannel* const channel : machine_.channels) {
                 waiting.push_back({.fd = reads ? channel->descriptor() : -1, .events = POLLIN, .revents = 0});
             }
+            const std::size_t of_machine = waiting.size();
+            console_.add_wanted(waiting, takes_keys());
             if (poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR) {
                 throw InputError("poll: " + std::generic_category().message(errno));
             }
@@ -148,7 +146,7 @@ private:
             if (waiting[1].revents != 0 && !control_.read()) {
                 control_open = false; // the console ends next
             }
-            console_.polled({waiting[3], waiting[4], waiting[5]});
+            console_.polled(std::span(waiting).subspan(of_machine));
             if (console_.typed_end()) {
                 end_.ended_by = "Ctrl-]";
                 return;
@@ -192,7 +190,7 @@ private:
             return false;
         }
         guest_since_ = guest_since_.value_or(filter_ == nullptr ? begin_ : now);
-        return prompt_wait_.over(now, *guest_since_, watch_.may_be_at_prompt(), console_.has_terminal()) &&
+        return prompt_wait_.over(now, *guest_since_, watch_.may_be_at_prompt(), console_.has_typist()) &&
                now - sent_at_ >= machine_.keys_every;
     }
 
@@ -241,7 +239,7 @@ private:
             stop_ = true;
         }
         if (filter_ != nullptr) {
-            if (console_.has_terminal() && now - last_output_at_ > held_back_for) {
+            if (console_.has_person() && now - last_output_at_ > held_back_for) {
                 show(filter_->release());
             }
             stop_ = stop_ || filter_->over();

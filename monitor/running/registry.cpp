@@ -26,7 +26,9 @@ namespace previrt {
 
 namespace {
 
-constexpr const char* socket_suffix = ".socket"; // no name has it: names have no "."
+// Of sockets. No name has one: names have no ".".
+constexpr const char* sessions_suffix = ".socket";
+constexpr const char* consoles_suffix = ".console";
 
 [[noreturn]] void fail(const std::string& place) {
     throw InputError(place + ": " + std::generic_category().message(errno));
@@ -96,7 +98,8 @@ Descriptor lock_directory() {
 }
 
 void remove_files(const std::string& path) {
-    unlink((path + socket_suffix).c_str());
+    unlink((path + sessions_suffix).c_str());
+    unlink((path + consoles_suffix).c_str());
     unlink(path.c_str());
 }
 
@@ -125,6 +128,7 @@ sockaddr_un address_of(const std::string& path) {
 Descriptor listen_at(const std::string& path) {
     constexpr int most_waiting = 64;
     const sockaddr_un address = address_of(path);
+    unlink(path.c_str()); // of a run that was killed
     Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (listener.number() < 0 ||
         bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
@@ -214,8 +218,8 @@ GuestEntry::GuestEntry(const RunOptions& options)
         fail(path);
     }
     write_description(options, "", false);
-    unlink((path + socket_suffix).c_str());
-    listener_ = listen_at(path + socket_suffix);
+    sessions_ = listen_at(path + sessions_suffix);
+    consoles_ = listen_at(path + consoles_suffix);
 }
 
 GuestEntry::~GuestEntry() {
@@ -280,8 +284,9 @@ RunningGuest running_guest(const std::string& name) {
     return *guest;
 }
 
-Descriptor connect_to_guest(const RunningGuest& guest) {
-    const std::string path = path_of(guest.name) + socket_suffix;
+Descriptor connect_to_guest(const RunningGuest& guest, ClientKind kind) {
+    const std::string path =
+        path_of(guest.name) + (kind == ClientKind::console ? consoles_suffix : sessions_suffix);
     const sockaddr_un address = address_of(path);
     Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (connection.number() < 0 ||

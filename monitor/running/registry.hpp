@@ -26,7 +26,7 @@ struct RunningGuest {
 };
 
 // The entry of a running guest in a directory that only its user can open: a file, which the run keeps
-// locked, and a socket for clients. Linux unlocks the file when the run has ended, in whatever way.
+// locked, and sockets for clients. Linux unlocks the file when the run has ended, in whatever way.
 class GuestEntry {
 public:
     // Throws InputError if the options' name cannot be one, or a guest has it.
@@ -35,8 +35,9 @@ public:
     GuestEntry& operator=(const GuestEntry&) = delete;
     ~GuestEntry();
 
-    // Of the socket for clients.
-    [[nodiscard]] int listener() const { return listener_.number(); }
+    // Sockets for clients that bring commands, and for those that show the console.
+    [[nodiscard]] int sessions() const { return sessions_.number(); }
+    [[nodiscard]] int consoles() const { return consoles_.number(); }
     // The place is known.
     void describe(const RunOptions& options, const std::string& place, bool takes_commands) const;
 
@@ -47,7 +48,8 @@ private:
     std::int64_t started_;
     std::string name_;
     Descriptor file_;
-    Descriptor listener_;
+    Descriptor sessions_;
+    Descriptor consoles_;
 };
 
 // By their names.
@@ -56,6 +58,7 @@ std::optional<RunningGuest> find_running_guest(const std::string& name);
 // Throws InputError if there is none of this name.
 RunningGuest running_guest(const std::string& name);
 // A connection to the guest's monitor. Throws InputError.
-Descriptor connect_to_guest(const RunningGuest& guest);
+enum class ClientKind : std::uint8_t { session, console };
+Descriptor connect_to_guest(const RunningGuest& guest, ClientKind kind);
 
 } // namespace previrt

@@ -171,7 +171,7 @@ private:
         SocketPair input = make_sockets();
         SocketPair output = make_sockets();
         SocketPair errors = make_sockets();
-        control_ = connect_to_guest(guest_);
+        control_ = connect_to_guest(guest_, ClientKind::session);
         greet(control_, {input.monitors.number(), output.monitors.number(), errors.monitors.number()});
         input_ = std::move(input.ours);
         output_ = std::move(output.ours);

@@ -4,6 +4,7 @@
 
 #include "host/passed_descriptors.hpp"
 #include "tests/unit/channel/vsock_guest.hpp"
+#include "tests/unit/listener.hpp"
 
 #include <array>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <span>
 #include <string>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <vector>
 
@@ -29,24 +29,7 @@ class GuestSessionsTest : public VsockGuestTest {
 protected:
     GuestSessionsTest() { sessions_.join(end_); }
 
-    static Descriptor make_listener() {
-        Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX; // Linux chooses an abstract name
-        EXPECT_EQ(
-            bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address.sun_family),
-            0);
-        EXPECT_EQ(listen(listener.number(), 100), 0);
-        return listener;
-    }
-    [[nodiscard]] Descriptor connect() const {
-        sockaddr_un address{};
-        socklen_t bytes = sizeof address;
-        getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&address), &bytes);
-        Descriptor client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        EXPECT_EQ(::connect(client.number(), reinterpret_cast<const sockaddr*>(&address), bytes), 0);
-        return client;
-    }
+    [[nodiscard]] Descriptor connect() const { return connect_to(listener_); }
     static void send_descriptors(const Descriptor& to, std::span<const int> numbers) {
         ASSERT_TRUE(send_with_descriptors(to.number(), std::array<std::uint8_t, 1>{}, numbers));
     }
