@@ -15,7 +15,7 @@ kernel_packages=(
 )
 # shellcheck disable=SC2034
 test_packages=(
-    ccache clang-19 clang-format-19 clang-tidy-19 debootstrap libclang-19-dev libclang-rt-19-dev lld-19 llvm-19
+    ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs libclang-19-dev libclang-rt-19-dev lld-19 llvm-19
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

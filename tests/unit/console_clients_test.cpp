@@ -136,9 +136,9 @@ TEST_F(ConsoleClientsTest, OneThatHasGoneIsForgotten) {
 }
 
 TEST_F(ConsoleClientsTest, TheyAreBounded) {
-    std::vector<Descriptor> some;
-    for (std::size_t i = 0; i < ConsoleClients::most + 3; ++i) {
-        some.push_back(connect());
+    std::vector<Descriptor> some(ConsoleClients::most + 3);
+    for (Descriptor& each : some) {
+        each = connect();
     }
     serve();
     clients_.show("x");
