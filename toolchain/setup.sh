@@ -13,9 +13,11 @@ build_packages=(
 kernel_packages=(
     bc bison busybox-static cpio flex kmod libssl-dev lz4 make patch perl qemu-system-x86 rsync xz-utils
 )
+# fio, and the file systems' own tools: what a guest writes to its disk is judged by programs that know nothing of previrt.
 # shellcheck disable=SC2034
 test_packages=(
-    ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs libclang-19-dev libclang-rt-19-dev lld-19 llvm-19
+    btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio libclang-19-dev libclang-rt-19-dev lld-19 llvm-19
+    xfsprogs
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }
