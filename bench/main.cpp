@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // previrt-bench: `previrt bench ...`.
+#include "bench/files/bench.hpp"
 #include "bench/idle/bench.hpp"
 #include "bench/kvm_exits.hpp"
 #include "bench/linux_kvm.hpp"
@@ -22,7 +23,7 @@ namespace {
 void add_bench_options(CLI::App& command, BenchOptions& options) {
     command.add_option("--version", options.version, "6.1 or 6.12 (6.1)")
         ->check(CLI::IsMember({"6.1", "6.12"}));
-    command.add_option("--config", options.configuration, "small or rich (small)")
+    command.add_option("--config", options.configuration, "small or rich (" + options.configuration + ")")
         ->check(CLI::IsMember({"small", "rich"}));
     command.add_option("--compiler", options.compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
@@ -141,6 +142,32 @@ void add_bench_programs(CLI::App& bench, Action& action) {
     set_action(*command, action, options, options->kernel, bench_programs);
 }
 
+void add_bench_files(CLI::App& bench, Action& action) {
+    auto* const command = bench.add_subcommand(
+        "files", "Time of accesses to disks and folders, beside this machine's own, User "
+                 "Mode Linux, QEMU's virtio and gVisor; as root");
+    const auto options = std::make_shared<FilesBenchOptions>();
+    options->kernel.configuration = "rich"; // fio needs its asynchronous I/O
+    add_bench_options(*command, options->kernel);
+    add_plot_option(*command, options->kernel.plot);
+    command
+        ->add_option("--columns", options->columns,
+                     "Only these columns, by their names in the table, separated by commas (all)")
+        ->delimiter(',');
+    command->add_option("--rows", options->rows, "Only these, separated by commas (all)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(measured_file_rows()));
+    command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (1)")
+        ->check(CLI::Range(1, 1000));
+    command->add_option("--seconds", options->seconds, "Seconds of each row of a disk (3)")
+        ->check(CLI::Range(1, 3600));
+    command->add_option("--mebibytes", options->disk_mebibytes, "Size of a disk (256)")
+        ->check(CLI::Range(16, 1 << 20));
+    command->add_option("--source", options->source, "A tree of files in the place of Linux's source")
+        ->check(CLI::ExistingDirectory);
+    set_action(*command, action, options, options->kernel, bench_files);
+}
+
 void add_plot_of_results(CLI::App& bench, Action& action) {
     auto* const command = bench.add_subcommand("plot", "Draw results that --json has saved");
     const auto options = std::make_shared<PlotOptions>();
@@ -186,6 +213,7 @@ void add_bench(CLI::App& app, Action& action) {
     add_bench_idle(*command, action);
     add_bench_net(*command, action);
     add_bench_programs(*command, action);
+    add_bench_files(*command, action);
     add_plot_of_results(*command, action);
 }
 

@@ -49,6 +49,7 @@ struct GvisorRoot {
     std::string path;
     std::string program; // in it
     bool is_written;     // to memory
+    std::string shared;  // a directory of this machine, at the same place; empty: none
 };
 
 void write_bundle(const std::string& directory, const GvisorRoot& root, const Settings& environment) {
@@ -63,6 +64,12 @@ void write_bundle(const std::string& directory, const GvisorRoot& root, const Se
     nlohmann::json mounts = nlohmann::json::array();
     mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
     mounts.push_back({{"destination", "/dev/shm"}, {"type", "tmpfs"}, {"source", "tmpfs"}});
+    if (!root.shared.empty()) {
+        mounts.push_back({{"destination", root.shared},
+                          {"type", "bind"},
+                          {"source", root.shared},
+                          {"options", {"rbind", "rw"}}});
+    }
     const nlohmann::json configuration = {
         {"ociVersion", "1.0.0"},
         {"process",
@@ -98,6 +105,15 @@ Program run_bundle(const std::string& runsc, const std::string& bundle, bool is_
     return run;
 }
 
+Program run_in(const std::string& directory, const std::string& runsc, const GvisorRoot& root,
+               const Settings& environment) {
+    const std::string bundle = directory + "/gvisor";
+    fs::remove_all(bundle);
+    fs::create_directories(bundle);
+    write_bundle(bundle, root, environment);
+    return run_bundle(runsc, bundle, root.is_written);
+}
+
 } // namespace
 
 Program gvisor(const std::string& runsc, const std::string& program, const Settings& environment,
@@ -106,17 +122,21 @@ Program gvisor(const std::string& runsc, const std::string& program, const Setti
     fs::remove_all(bundle);
     fs::create_directories(bundle + "/root");
     fs::copy_file(program, bundle + "/root/program");
-    write_bundle(bundle, {.path = "root", .program = "/program", .is_written = false}, environment);
+    write_bundle(bundle, {.path = "root", .program = "/program", .is_written = false, .shared = {}},
+                 environment);
     return run_bundle(runsc, bundle, false);
 }
 
 Program gvisor_tree(const std::string& runsc, const std::string& root, const std::string& program,
                     const Settings& environment, const std::string& directory) {
-    const std::string bundle = directory + "/gvisor";
-    fs::remove_all(bundle);
-    fs::create_directories(bundle);
-    write_bundle(bundle, {.path = root, .program = program, .is_written = true}, environment);
-    return run_bundle(runsc, bundle, true);
+    return run_in(directory, runsc, {.path = root, .program = program, .is_written = true, .shared = {}},
+                  environment);
+}
+
+Program gvisor_on_root(const std::string& runsc, const std::string& program, const Settings& environment,
+                       const std::string& shared, const std::string& directory) {
+    return run_in(directory, runsc, {.path = "/", .program = program, .is_written = false, .shared = shared},
+                  environment);
 }
 
 } // namespace previrt

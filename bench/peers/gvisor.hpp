@@ -19,4 +19,8 @@ Program gvisor(const std::string& runsc, const std::string& program, const Setti
 Program gvisor_tree(const std::string& runsc, const std::string& root, const std::string& program,
                     const Settings& environment, const std::string& directory);
 
+// The same with this machine's root, read-only. `shared`, a directory of it, is written.
+Program gvisor_on_root(const std::string& runsc, const std::string& program, const Settings& environment,
+                       const std::string& shared, const std::string& directory);
+
 } // namespace previrt

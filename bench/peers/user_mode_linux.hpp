@@ -17,4 +17,10 @@ Program user_mode_linux(const std::string& linux, const std::string& initrd,
                         const std::vector<std::string>& words, const std::string& directory,
                         const std::string& memory = "256M");
 
+// The same with this machine's root, read-only, in the place of an initrd. `disks` are the arguments that
+// name them.
+Program user_mode_linux_on_root(const std::string& linux, const std::vector<std::string>& disks,
+                                const std::vector<std::string>& words, const std::string& directory,
+                                const std::string& memory);
+
 } // namespace previrt

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "bench/files/rows.hpp"
 #include "bench/idle/guest.hpp"
 #include "bench/idle/process_table.hpp"
 #include "bench/measured_place.hpp"
@@ -194,6 +195,41 @@ TEST(ProgramTimes, NoneOfAProgramThatFailsOrDoesNotEnd) {
     EXPECT_EQ(why_no_times(reader, {"git"}), "git failed with status 7; the last lines:\nthe last line");
     EXPECT_EQ(why_no_times(reader, {"redis"}),
               "redis did not come to an end; the last lines:\nthe last line");
+}
+
+TEST(FilesRows, AreTransfersOrWholePrograms) {
+    auto used = 100ns;
+    FilesRowsReader reader([&] { return used; });
+    reader.read_line("files begins read_4k_depth_32", 1s);
+    reader.read_line("files moved 8192 2000 0 0", 3s);
+    used = 2148ns;
+    reader.read_line("files ended read_4k_depth_32 0", 4s);
+    reader.read_line("files begins write_1_MiB", 5s);
+    reader.read_line("files moved 0 0 8192 2000", 6s);
+    reader.read_line("files ended write_1_MiB 0", 7s);
+    reader.read_line("files begins untar", 8s);
+    used = 2150ns;
+    reader.read_line("files ended untar 0", 11s);
+    EXPECT_NO_THROW(reader.require({"read_4k_depth_32", "write_1_MiB", "untar"}, ""));
+    ASSERT_EQ(reader.done().size(), 3U);
+    EXPECT_DOUBLE_EQ(reader.done()[0].nanoseconds, 2e9 / 2048);
+    EXPECT_DOUBLE_EQ(reader.done()[0].processor_nanoseconds, 1);
+    EXPECT_DOUBLE_EQ(reader.done()[1].nanoseconds, 2e9 / 8);
+    EXPECT_EQ(reader.done()[2].name, "untar");
+    EXPECT_DOUBLE_EQ(reader.done()[2].nanoseconds, 3e9);
+    EXPECT_DOUBLE_EQ(reader.done()[2].processor_nanoseconds, 2);
+}
+
+TEST(FilesRows, SayWhichFailedAndWhichIsMissing) {
+    FilesRowsReader reader([] { return 0ns; });
+    reader.read_line("files begins find", 1s);
+    reader.read_line("files ended git_status 0", 2s);
+    reader.read_line("files ended find 3", 2s);
+    reader.read_line("files begins untar", 3s);
+    EXPECT_TRUE(reader.done().empty());
+    EXPECT_EQ(reader.failed(), (std::map<std::string, int>{{"find", 3}}));
+    EXPECT_NO_THROW(reader.require({"find"}, ""));
+    EXPECT_THROW(reader.require({"find", "untar"}, ""), InputError);
 }
 
 TEST(IdleGuest, IsUpOnceItSaysSoAndEndsWithIt) {
