@@ -29,7 +29,19 @@ std::int64_t outcome(std::int64_t result) {
     return result < 0 ? -errno : result;
 }
 
-// Threads that each do one call at a time.
+// A longer one is copied by a worker, beside others.
+constexpr std::uint64_t most_bytes_at_once = std::uint64_t{1} << 16U;
+
+std::uint64_t bytes_of(std::span<const iovec> pieces) {
+    std::uint64_t bytes = 0;
+    for (const iovec& piece : pieces) {
+        bytes += piece.iov_len;
+    }
+    return bytes;
+}
+
+// Threads that each do one call at a time. A read of what Linux has in its memory needs none of them: to wake
+// one takes longer.
 class WorkerEngine : public DiskEngine {
 public:
     WorkerEngine(int file, int overlay, const DiskEvents& events)
@@ -58,10 +70,20 @@ public:
                 work();
             });
         }
-        confine_disk_thread(-1, group);
+        confine_disk_caller(file_, overlay_, group);
     }
 
     void start(unsigned slot, const FileOperation& operation) override {
+        if (operation.call == FileCall::read && bytes_of(operation.pieces) <= most_bytes_at_once) {
+            const ssize_t got = preadv2(file_of(operation), operation.pieces.data(),
+                                        static_cast<int>(operation.pieces.size()),
+                                        static_cast<off_t>(operation.offset), RWF_NOWAIT);
+            if (got > 0) {
+                const std::lock_guard lock(mutex_);
+                results_.push_back({.slot = slot, .result = got});
+                return;
+            }
+        }
         {
             const std::lock_guard lock(mutex_);
             waiting_.push_back({.slot = slot, .operation = operation});
@@ -70,6 +92,10 @@ public:
     }
 
     Turn turn(bool sleeps) override {
+        {
+            const std::lock_guard lock(mutex_);
+            sleeps = sleeps && results_.empty();
+        }
         std::array<pollfd, 3> waiting = {{{.fd = finished_.number(), .events = POLLIN, .revents = 0},
                                           {.fd = events_.called, .events = POLLIN, .revents = 0},
                                           {.fd = events_.ended, .events = POLLIN, .revents = 0}}};
@@ -113,13 +139,21 @@ private:
             lock.unlock();
             const std::int64_t result = call(work.operation);
             lock.lock();
+            // The disk's thread takes all results before it sleeps: one event is enough for all of them.
+            const bool is_first = results_.empty();
             results_.push_back({.slot = work.slot, .result = result});
-            eventfd_write(finished_.number(), 1);
+            if (is_first) {
+                eventfd_write(finished_.number(), 1);
+            }
         }
     }
 
+    [[nodiscard]] int file_of(const FileOperation& operation) const {
+        return operation.is_overlay ? overlay_ : file_;
+    }
+
     [[nodiscard]] std::int64_t call(const FileOperation& operation) const {
-        const int file = operation.is_overlay ? overlay_ : file_;
+        const int file = file_of(operation);
         const auto offset = static_cast<off_t>(operation.offset);
         const auto count = static_cast<int>(operation.pieces.size());
         switch (operation.call) {

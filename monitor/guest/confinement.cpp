@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 
 namespace previrt {
 
@@ -121,10 +122,20 @@ void confine_folder_thread(pid_t group) {
 
 void confine_disk_thread(int ring, pid_t group) {
     CallFilter filter;
-    if (ring >= 0) {
-        filter.allow(SCMP_SYS(io_uring_enter), {CallFilter::equals_int(0, ring)});
-    } else {
-        filter.allow({SCMP_SYS(read), SCMP_SYS(poll)});
+    filter.allow(SCMP_SYS(io_uring_enter), {CallFilter::equals_int(0, ring)});
+    allow_calls_of(filter, group);
+    filter.apply();
+}
+
+void confine_disk_caller(int file, int overlay, pid_t group) {
+    constexpr unsigned flags = 5;
+    CallFilter filter;
+    filter.allow({SCMP_SYS(read), SCMP_SYS(poll)});
+    for (const int number : {file, overlay}) {
+        if (number >= 0) {
+            filter.allow(SCMP_SYS(preadv2),
+                         {CallFilter::equals_int(0, number), CallFilter::equals_int(flags, RWF_NOWAIT)});
+        }
     }
     allow_calls_of(filter, group);
     filter.apply();

@@ -19,8 +19,10 @@ void confine_privileged_processor_thread(int processor);
 void confine_relay_thread(pid_t group = 0);
 // The same for the console. Clients of this machine connect to the listener; -1: there is none.
 void confine_console_thread(int listener, pid_t group = 0);
-// Serves a disk by this io_uring, or, if it is -1, waits for the disk's workers. The group as above.
+// Serves a disk by this io_uring. The group as above.
 void confine_disk_thread(int ring, pid_t group = 0);
+// Waits for a disk's workers, and reads these files without waiting. `overlay`: -1: there is none.
+void confine_disk_caller(int file, int overlay, pid_t group = 0);
 // Reads, writes and synchronizes these files of a disk. `overlay`: -1: there is none.
 void confine_disk_worker(int file, int overlay);
 // The same for folders: it sends descriptors to their servers, and waits for a server's end.

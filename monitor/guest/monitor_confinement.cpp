@@ -104,8 +104,8 @@ void allow_descriptors(CallFilter& filter, bool connects) {
 }
 
 void allow_disks(CallFilter& filter) {
-    filter.allow({SCMP_SYS(io_uring_enter), SCMP_SYS(preadv), SCMP_SYS(pwritev), SCMP_SYS(pwritev2),
-                  SCMP_SYS(fdatasync), SCMP_SYS(fallocate)});
+    filter.allow({SCMP_SYS(io_uring_enter), SCMP_SYS(preadv), SCMP_SYS(preadv2), SCMP_SYS(pwritev),
+                  SCMP_SYS(pwritev2), SCMP_SYS(fdatasync), SCMP_SYS(fallocate)});
 }
 
 void filter_monitor(const MonitorNeeds& needs) {

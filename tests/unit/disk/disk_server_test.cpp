@@ -9,6 +9,7 @@
 #include "tests/unit/disk/random.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
@@ -120,6 +121,25 @@ TEST_P(DiskServers, WriteAndReadTheFile) {
     EXPECT_EQ(counts.flushes, 1U);
     EXPECT_EQ(counts.written_bytes, 2 * (mib + 4096 + 512));
     EXPECT_EQ(counts.failed, 0U);
+}
+
+TEST_P(DiskServers, ReadWhatLinuxHasNotInItsMemory) {
+    start({});
+    constexpr std::uint32_t page = 4096;
+    constexpr std::uint32_t four_pages = 4 * page;
+    const Bytes bytes = random_bytes(mib);
+    const auto bytes_at = [&](std::size_t offset, std::size_t count) {
+        const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+        return Bytes(begin, begin + static_cast<std::ptrdiff_t>(count));
+    };
+    ASSERT_EQ(guest_.write(0, bytes), DiskResult::done);
+    ASSERT_EQ(guest_.ask(DiskOperation::flush, 0, 0), DiskResult::done);
+    for (std::size_t offset = 0; offset < bytes.size(); offset += 2 * std::size_t{four_pages}) {
+        ASSERT_EQ(posix_fadvise(file_->number(), 0, 0, POSIX_FADV_DONTNEED), 0);
+        EXPECT_EQ(guest_.read(offset, page), std::pair(DiskResult::done, bytes_at(offset, page)));
+        // The first of its pages is there by now.
+        EXPECT_EQ(guest_.read(offset, four_pages), std::pair(DiskResult::done, bytes_at(offset, four_pages)));
+    }
 }
 
 TEST_P(DiskServers, MemoryMayLieInPieces) {
