@@ -16,10 +16,10 @@
 #include "host/tree.hpp"
 #include "toolchain/linux/source.hpp"
 
-#include <array>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <unistd.h>
 
@@ -61,7 +61,11 @@ public:
         }
         for (unsigned run = 1; run <= options_.runs; ++run) {
             for (auto place = places_.begin(); place != places_.end();) {
-                const bool works = try_place(place->name, [&] { measure(*place, run); });
+                // In a thread of its own: behind a guest under KVM, Linux counts too little for what the same
+                // thread starts.
+                const bool works = try_place(place->name, [&] {
+                    std::async(std::launch::async, [&] { measure(*place, run); }).get();
+                });
                 place = works ? place + 1 : places_.erase(place);
             }
         }
