@@ -49,6 +49,7 @@ def verify_with_fio():
     depths = (1, 4, 16, 64) if is_long else (1, 64)
     bytes_of_job = 256 * mib if is_long else 8 * mib
     new_disk(4 * bytes_of_job)
+    print(f"seed {seed}")
     for way in ("write", "randwrite"):
         for size in sizes:
             depths_now = depths if is_long else depths[(size == "1m") ^ (way == "write"):][:1]
@@ -62,6 +63,17 @@ def verify_with_fio():
                 report(name, got.returncode == 0, says_all(got))
                 got = subprocess.run([*job, f"--filename={disk}", "--verify_only=1"], capture_output=True, text=True, cwd=work)
                 report(name + ", in the file", got.returncode == 0, says_all(got))
+
+
+def verify_without_io_uring():
+    """Many containers have none: then threads of the monitor read and write the file."""
+    global run
+    with_io_uring, run = run, [here / "without_io_uring.py", *run]
+    new_disk(mib)
+    got = guest("true", "--verbose")
+    report("there is no io_uring", got.returncode == 0 and "threads with pread and pwrite" in got.stderr, says_all(got))
+    verify_with_fio()
+    run = with_io_uring
 
 
 checks = {"ext4": ["e2fsck", "-f", "-n"], "xfs": ["xfs_repair", "-n"], "btrfs": ["btrfs", "check", "--readonly"]}
@@ -213,7 +225,7 @@ programs = {"sqlite": rounds, "postgres": rounds} if is_long else {"sqlite": rou
 if is_long and not shutil.which("postgres", path="/usr/lib/postgresql/15/bin"):
     report("postgres", False, "this machine has no postgresql-15")
     del programs["postgres"]
-all_parts = {"fio": verify_with_fio,
+all_parts = {"fio": verify_with_fio, "fio-without-io_uring": verify_without_io_uring,
              **{system: lambda system=system: pass_through(system, kernel_has) for system in checks},
              **{program: lambda program=program: be_killed(program, programs[program]) for program in programs},
              "errors": see_errors}
