@@ -47,7 +47,7 @@ def verify_with_fio():
     """Each block says where it belongs: fio reads them again in the guest, and then here, out of the file."""
     sizes = ("4k", "16k", "128k", "1m") if is_long else ("4k", "1m")
     depths = (1, 4, 16, 64) if is_long else (1, 64)
-    bytes_of_job = 256 * mib if is_long else 8 * mib
+    bytes_of_job = 64 * mib if is_long else 8 * mib
     new_disk(4 * bytes_of_job)
     print(f"seed {seed}")
     for way in ("write", "randwrite"):
