@@ -155,7 +155,7 @@ def refusals():
     status, said = plot([good], name="0.json")
     require(status == 2 and "would replace the result" in said, f"onto the result: {said}")
     # Before anything is built or measured.
-    for command in ["padding", "xen", "exits", "kvm", "process", "net", "programs"]:
+    for command in ["padding", "xen", "exits", "kvm", "process", "net", "programs", "files"]:
         for option in ["--plot", "--json"]:
             for file in ["/no/such/directory/chart", work]:
                 ended = subprocess.run([previrt, "bench", command, option, file], capture_output=True, text=True,
