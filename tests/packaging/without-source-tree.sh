@@ -27,6 +27,8 @@ expect "the same on kvm" 5 '^as it is$' "$previrt" run --on kvm --quiet --root /
 kernel=$work/prefix/lib/previrt/guest-kernel/bzImage
 expect "its audit's records" 0 'iret' "$previrt" sites "$kernel"
 expect "a pack for Xen" 0 'xl create' "$previrt" pack --for xen "$kernel" --output "$work/pack"
+expect "the same by QEMU's options" 1 'Unable to mount root' "$work/prefix/bin/qemu-system-previrt" -machine previrt-process -m 256 -nographic -kernel "$kernel"
+expect "its manual" 0 '^\.TH QEMU-SYSTEM-PREVIRT' cat "$work/prefix/share/man/man1/qemu-system-previrt.1"
 expect "the bench is not installed" 2 'source tree' "$previrt" bench process
 mv "$work/prefix/lib/previrt/guest-kernel" "$work/no-kernel"
 expect "no kernel is installed" 125 'previrt-guest-kernel' "$previrt" run --root / -- true
