@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """boot.py PREVIRT run KERNEL OPTION...: boots Debian to a login, installs packages, and shuts it down in order."""
-import os, subprocess, sys, time
+import json, os, subprocess, sys, time
 
 previrt, run = sys.argv[1], sys.argv[1:]
 name = f"debian{os.getpid()}"
-has_agent = "--root" in run
 seconds = 600
 failures = 0
 
@@ -45,10 +44,15 @@ class Console:
         print(f"  {time.monotonic() - begin:.1f} s", flush=True)
 
 
+def entry():
+    listed = subprocess.run([previrt, "list", "--json"], capture_output=True, text=True, check=True).stdout
+    return next((guest for guest in json.loads(listed) if guest["name"] == name), None)
+
+
 begin = time.monotonic()
 with subprocess.Popen([*run, "--name", name, "--timeout", str(seconds)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as guest:
     try:
-        while f'"{name}"' not in subprocess.run([previrt, "list", "--json"], capture_output=True, text=True, check=True).stdout:
+        while not entry():
             if guest.poll() is not None:
                 sys.exit("FAILED: the guest has not begun")
             time.sleep(0.05)
@@ -67,7 +71,7 @@ with subprocess.Popen([*run, "--name", name, "--timeout", str(seconds)], stdin=s
                         b"DEBIAN_FRONTEND=noninteractive apt-get install -q -y /mnt/*.deb </dev/null >/tmp/apt 2>&1 || tail /tmp/apt")
         console.command("one of them runs", b"hello", b"Hello, world!\r\n")
         console.command("and another", b"echo '[1, 2, 3]' | jq -M add", b"6\r\n")
-        if has_agent:
+        if entry()["takes_commands"]:
             got = subprocess.run([previrt, "exec", name, "--", "sh", "-c", "hello; systemctl is-active systemd-journald"],
                                  capture_output=True, stdin=subprocess.DEVNULL, timeout=seconds)
             report("exec", (got.returncode, got.stdout) == (0, b"Hello, world!\nactive\n"), f"{got}")
