@@ -2,15 +2,11 @@
 """folders.py DIRECTORY PREVIRT RUN-OPTION...: folders of this machine in a guest."""
 import ctypes, hashlib, os, pathlib, random, shutil, subprocess, sys, time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from verdicts import end_test, report
+
 work = pathlib.Path(sys.argv[1])
 run = sys.argv[2:]
-failures = 0
-
-
-def report(name, good, text=""):
-    global failures
-    failures += not good
-    print(f"{'passed' if good else 'FAILED'}: {name}" + (f": {text}" if text and not good else ""), flush=True)
 
 
 def guest(script, *options, root=None, timeout=120):
@@ -70,7 +66,7 @@ if run[run.index("--on") + 1] == "bare":
           hashlib.sha256((share / "big").read_bytes()).hexdigest(), "--rw", "--share", f"{share}:tag")
     report("what it has written is on this machine", (small / "etc/written").read_text() == "new\n" and
            (share / "copy").read_bytes() == (share / "big").read_bytes())
-    sys.exit(failures != 0)
+    end_test()
 says("a root with an overlay", "cat /etc/file; echo changed >/etc/file; rm -r /usr; mkdir /usr /new; cat /etc/file; ls -d /new",
      "of this machine\nchanged\n/new\n")
 report("the overlay keeps the folder as it is", contents(small) == before)
@@ -189,4 +185,4 @@ for _ in range(100):
         break
     time.sleep(0.1)
 report("nothing is left", wrong == 0 and not left, f"{wrong} wrong; left: {left}")
-sys.exit(failures != 0)
+end_test()

@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 """command.py RUNS PREVIRT RUN-OPTION...: commands in a guest against the same commands of busybox here."""
-import ctypes, fcntl, os, pty, random, re, select, signal, struct, subprocess, sys, tempfile, termios, time
+import ctypes, fcntl, os, pathlib, pty, random, re, select, signal, struct, subprocess, sys, tempfile, termios, time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+from verdicts import end_test, report
 
 runs = int(sys.argv[1])
 run = sys.argv[2:]
-failures = 0
-
-
-def report(name, good, text=""):
-    global failures
-    failures += not good
-    print(f"{'passed' if good else 'FAILED'}: {name}" + (f": {text}" if text and not good else ""), flush=True)
 
 
 def shell_status(code):
@@ -207,4 +203,4 @@ with open(f"/proc/self/task/{os.getpid()}/children") as children:
     left = children.read().split()
 files = os.listdir(os.environ["TMPDIR"])
 report(f"{runs} runs", wrong == 0 and not left and not files, f"{wrong} wrong; left: processes {left}, files {files}")
-sys.exit(failures != 0)
+end_test()

@@ -2,6 +2,9 @@
 """data.py short|long DIRECTORY "PART ..." PREVIRT RUN-OPTION...: data of a guest's disk. Without a PART: all."""
 import ctypes, os, pathlib, random, re, shutil, subprocess, sys, time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+from verdicts import end_test, report
+
 form, work, parts = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3].split()
 run = sys.argv[4:]
 here = pathlib.Path(__file__).resolve().parent
@@ -10,18 +13,11 @@ mib, gib = 1 << 20, 1 << 30
 disk, device = work / "disk", "/dev/nvme0n1"
 seed = int(os.environ.get("PREVIRT_SEED", time.time()))
 chance = random.Random(seed)
-failures = 0
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 # A killed monitor's processes become children of this one, which waits for them: they have the disk until they end.
 set_child_subreaper = 36
 ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-
-
-def report(name, good, text=""):
-    global failures
-    failures += not good
-    print(f"{'passed' if good else 'FAILED'}: {name}" + (f": {text}" if text and not good else ""), flush=True)
 
 
 def command(script, *options):
@@ -136,7 +132,7 @@ def be_killed(program, rounds):
     for number in range(rounds + 1):
         is_last = number == rounds
         script = (setup if number == 0 else "") + f"mkdir /tmp/disk; mount -t ext4 {device} /tmp/disk; " \
-            f"exec python3 {here}/guest/commits.py {program} /tmp/disk {'check' if is_last else 'commit'}"
+            f"exec python3 {here}/commits.py {program} /tmp/disk {'check' if is_last else 'commit'}"
         with subprocess.Popen(command(script), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as monitor:
             wanted = chance.randint(1, 60)
             found = {}
@@ -192,7 +188,7 @@ def see_errors():
         subprocess.run(["umount", "-l", place], check=True)
         server.kill()
         server.wait()
-    # Linux's name for a medium's error, of an access that passes its page cache.
+    # Linux's name for a medium's error, of an access that bypasses its page cache.
     direct, error = "No data available\n", "Input/output error\n"
     text = f"0 0\n{bad // 4096 - 1} 0\n" + "".join(f"{direct}{block // 4096} 1\n" for block in (bad, bad + length - 4096)) + \
         f"{(bad + length) // 4096} 0\n{error}{bad // 4096} 1\nwritten 0\n{direct}fsync failed for '{device}': {direct}0 0\n"
@@ -233,4 +229,4 @@ for part in parts or all_parts:
     started = time.monotonic()
     all_parts[part]()
     print(f"{part}: {time.monotonic() - started:.0f} s", flush=True)
-sys.exit(failures != 0)
+end_test()

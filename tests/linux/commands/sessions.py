@@ -3,18 +3,14 @@
 import contextlib, fcntl, filecmp, json, os, pathlib, pty, random, select, shutil, signal, socket, struct, subprocess, sys
 import termios, threading, time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+from verdicts import end_test, report
+
 work = pathlib.Path(sys.argv[1])
 initrd, runs, previrt, run = sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[4:]
-failures = 0
 prefix = f"test{os.getpid()}"  # other tests have guests of the same user's
 second_name = f"{prefix}-root"
 first_name = f"{prefix}-command"
-
-
-def report(name, good, text=""):
-    global failures
-    failures += not good
-    print(f"{'passed' if good else 'FAILED'}: {name}" + (f": {text}" if text and not good else ""), flush=True)
 
 
 def ask(*arguments, **how):
@@ -234,4 +230,4 @@ with guest(first_name, "--initrd", initrd) as five:
     got = ask("stop", first_name)
     report("stop ends it", got.returncode == 0 and five.wait(20) in (1, -signal.SIGTERM), f"{got}, {five.returncode}")
 
-sys.exit(failures != 0)
+end_test()
