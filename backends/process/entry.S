@@ -163,7 +163,10 @@ general_system_call_entry:
 
 // ---- back to the guest
 
+// Also while the guest has interrupts disabled: it may poll a device, and nothing else would make the VMM look.
 	.macro leave_otherwise
+	testl $1, pending
+	jnz leave_again
 	.endm
 
 #include "backends/common/ring3/leave.h"
