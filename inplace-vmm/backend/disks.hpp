@@ -48,5 +48,7 @@ bool submit(unsigned disk, const DiskRequest& request);
 std::optional<DiskCompletion> next_completion(unsigned disk);
 // Tells the host, after some were submitted or taken.
 void notify_disks();
+// Whether the host sleeps until notify_disks(). Otherwise it sees by itself what was submitted and taken.
+bool disks_wait();
 
 } // namespace previrt::backend

@@ -73,6 +73,12 @@ bool DiskRequests::must_call() {
     return for_requests || for_room;
 }
 
+bool DiskRequests::monitor_waits() {
+    has_submitted_ = has_submitted_ && requests_.reader_waits();
+    has_taken_ = has_taken_ && completions_.writer_waits();
+    return has_submitted_ || has_taken_;
+}
+
 bool DiskCompletions::take(TakenDiskRequest& request) {
     while (const std::optional<Record> record = requests_.next()) {
         const std::size_t bytes = record->bytes.size();

@@ -63,6 +63,8 @@ public:
     std::optional<backend::DiskCompletion> next_completion();
     // Called once after some of both: whether the monitor waits for the doorbell.
     bool must_call();
+    // The same, and must_call() is called later. False: the monitor sees all of them by itself.
+    bool monitor_waits();
 
 private:
     RecordWriter<DiskRequestRing> requests_;

@@ -50,10 +50,13 @@ protected:
         return header_bytes + ((bytes + header_bytes - 1) & ~(header_bytes - 1));
     }
     static std::uint32_t up_to_end(std::uint32_t counter) { return room - (counter % room); }
-    static bool take_call(std::uint32_t& flag) {
+    static bool is_waiting(const std::uint32_t& flag) {
         // Between the counter's store and the flag's load: the waiting side does these in reverse order.
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&flag, __ATOMIC_RELAXED) == 0) {
+        return __atomic_load_n(&flag, __ATOMIC_RELAXED) != 0;
+    }
+    static bool take_call(std::uint32_t& flag) {
+        if (!is_waiting(flag)) {
             return false;
         }
         __atomic_store_n(&flag, 0, __ATOMIC_RELAXED);
@@ -109,6 +112,8 @@ public:
     }
     // Called once after some records: whether the reader waits for the doorbell.
     bool must_call() { return End::take_call(ring_.counters.reader_waits); }
+    // The same, and must_call() is called later.
+    [[nodiscard]] bool reader_waits() const { return End::is_waiting(ring_.counters.reader_waits); }
     // Announces that the writer waits for that much room. False: there is room already.
     bool wait(std::uint32_t least) {
         End::ask_for_call(ring_.counters.writer_waits);
@@ -161,6 +166,8 @@ public:
     }
     // Called once after some records: whether the writer waits for the doorbell.
     bool must_call() { return End::take_call(ring_.counters.writer_waits); }
+    // The same, and must_call() is called later.
+    [[nodiscard]] bool writer_waits() const { return End::is_waiting(ring_.counters.writer_waits); }
     // Announces that the reader waits for a record. False: one has come already.
     bool wait() {
         End::ask_for_call(ring_.counters.reader_waits);

@@ -40,6 +40,14 @@ std::optional<DiskCompletion> next_completion(unsigned disk) {
     return requests_of(disk).next_completion();
 }
 
+bool disks_wait() {
+    bool some_waits = false;
+    for (unsigned disk = 0; disk < disk_count(); ++disk) {
+        some_waits |= requests_of(disk).monitor_waits();
+    }
+    return some_waits;
+}
+
 void notify_disks() {
     for (unsigned disk = 0; disk < disk_count(); ++disk) {
         if (requests_of(disk).must_call()) {

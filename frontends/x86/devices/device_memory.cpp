@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/devices/device_memory.hpp"
 
-#include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/floating_bus.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/processor_apic.hpp"
@@ -27,7 +26,7 @@ void float_unless_claimed(std::uint64_t physical, std::size_t bytes) {
 
 void read_device(std::uint64_t physical, void* to, std::size_t bytes) {
     if (pc.is_disk_register(physical)) {
-        serve_disks(); // a driver that waits for the status may have disabled interrupts
+        disk_is_accessed(); // a driver that waits for the status may have disabled interrupts
     }
     const std::optional<std::uint64_t> value =
         pc.read_memory(physical, static_cast<unsigned>(bytes), backend::now());
@@ -57,7 +56,7 @@ void write_device(std::uint64_t physical, const void* from, std::size_t bytes) {
         network_card_was_written(now);
         return;
     case Pc::Written::disk:
-        disk_was_written();
+        disk_is_accessed();
         return;
     case Pc::Written::local_apic:
         break;

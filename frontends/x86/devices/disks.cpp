@@ -5,6 +5,7 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "inplace-vmm/backend/disks.hpp"
 #include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -55,13 +56,32 @@ nvme::TransferEnd end_of(backend::DiskResult result) {
     return nvme::TransferEnd::refused;
 }
 
+// While the processor has work, the doorbell waits for further requests: to wake the disk's thread, and to be
+// interrupted by it, costs as much for one request as for many. A thread that is awake sees each at once. The
+// timer for it costs some more than a doorbell. So if a wait has gathered too few, the next doorbells ring at
+// once, twice as many each time: requests that the host answers at once look like one request at a time, and
+// only a wait tells what the guest has left.
+constexpr std::uint64_t longest_wait = 200'000;
+constexpr unsigned most_requests = 32;
+constexpr unsigned least_requests = 4;
+constexpr unsigned least_pause = 4; // doorbells
+constexpr unsigned longest_pause = 64;
+
+// Not part of the machine's state, but of the back-end's rings.
+struct Doorbell {
+    std::optional<std::uint64_t> due; // it waits, and rings at this time at the latest
+    unsigned requests;                // since it rang
+    unsigned pause;                   // behind the last wait
+    unsigned left_of_pause;
+};
+[[gnu::section(".bss.cache")]] constinit Doorbell doorbell{};
+
 // One call of serve_disks() for one disk.
 struct Service {
     std::uint32_t disk;
-    bool moved = false; // requests or completions
 
     static bool submit(void* context, const nvme::Transfer& transfer) {
-        Service& self = *static_cast<Service*>(context);
+        const Service& self = *static_cast<const Service*>(context);
         std::ranges::transform(transfer.pieces, request_pieces.begin(), [](const nvme::Piece& piece) {
             return backend::DiskPiece{.address = piece.address, .bytes = piece.bytes};
         });
@@ -72,14 +92,14 @@ struct Service {
                                         .offset = transfer.offset,
                                         .bytes = transfer.bytes,
                                         .pieces = std::span(request_pieces).first(transfer.pieces.size())});
-        self.moved |= is_taken;
         counters.disk_requests += is_taken ? 1 : 0;
+        doorbell.requests += is_taken ? 1 : 0;
         return is_taken;
     }
 
     // A driver that does not let the controller master the bus gets no completions, but can reset it. False:
     // there are none, and an event comes with the next.
-    bool take_completions(Nvme& controller, bool masters_bus) {
+    [[nodiscard]] bool take_completions(Nvme& controller, bool masters_bus) const {
         bool took = false;
         while (controller.transfers() != 0 && (masters_bus || controller.is_being_reset())) {
             const std::optional<backend::DiskCompletion> completion = backend::next_completion(disk);
@@ -94,7 +114,6 @@ struct Service {
                            completion->token);
             }
         }
-        moved |= took;
         return took;
     }
 
@@ -109,6 +128,51 @@ struct Service {
         }
     }
 };
+
+// A driver that waits for a reset has nothing else to do, and commands may wait for room in the ring.
+bool some_disk_is_urgent() {
+    for (std::uint32_t i = 0; i < pc.disk_count; ++i) {
+        if (pc.disks[i].is_awaited() || pc.disks[i].lacks_room) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool may_wait() {
+    if (pc.processor_rests() || doorbell.requests >= most_requests || some_disk_is_urgent()) {
+        return false;
+    }
+    if (!doorbell.due && doorbell.left_of_pause != 0) {
+        --doorbell.left_of_pause;
+        return false;
+    }
+    const std::uint64_t now = backend::now();
+    if (!doorbell.due) {
+        doorbell.due = now + longest_wait;
+    }
+    return now < *doorbell.due;
+}
+
+void judge_wait() {
+    const bool gathered = doorbell.requests >= least_requests;
+    doorbell.pause = gathered ? 0 : std::clamp(2 * doorbell.pause, least_pause, longest_pause);
+    doorbell.left_of_pause = doorbell.pause;
+}
+
+void ring_or_wait() {
+    if (backend::disks_wait()) {
+        if (may_wait()) {
+            return;
+        }
+        backend::notify_disks();
+        if (doorbell.due) {
+            judge_wait();
+        }
+    }
+    doorbell.due.reset();
+    doorbell.requests = 0;
+}
 
 } // namespace
 
@@ -132,16 +196,15 @@ void serve_disks() {
     if (pc.disk_count == 0) {
         return;
     }
-    bool moved = false;
     for (std::uint32_t i = 0; i < pc.disk_count; ++i) {
-        Service service{.disk = i};
-        service.serve();
-        moved |= service.moved;
+        Service{.disk = i}.serve();
     }
-    if (moved) {
-        backend::notify_disks();
-    }
+    ring_or_wait();
     pc.update_disk_line();
+}
+
+std::optional<std::uint64_t> disks_due() {
+    return doorbell.due;
 }
 
 } // namespace previrt

@@ -12,6 +12,8 @@
 #include "inplace-vmm/panic_watch.hpp"
 #include "inplace-vmm/stop.hpp"
 
+#include <algorithm>
+
 namespace previrt {
 
 constinit MachineState machine_state{};
@@ -22,17 +24,17 @@ namespace {
 [[gnu::section(".bss.cache")]] std::optional<std::uint64_t> timer_set_for;
 [[gnu::section(".bss.cache")]] bool timer_waits; // while an interrupt is requested
 
+std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
+    return one && other ? std::min(*one, *other) : (one ? one : other);
+}
+
 // While an interrupt is requested, no timer is needed. And a timer that expires again before the guest's next
-// instruction would keep the guest from that instruction for ever.
+// instruction would keep the guest from that instruction for ever. Only a disk's doorbell needs one, once:
+// the guest may have disabled interrupts, and wait for a completion.
 void set_timer() {
     timer_waits = pc.interrupt_requested();
-    if (timer_waits) {
-        return;
-    }
-    std::optional<std::uint64_t> next = pc.next_event();
-    if (const std::optional<std::uint64_t> due = packets_due(); due && (!next || *due < *next)) {
-        next = due;
-    }
+    const std::optional<std::uint64_t> next =
+        earlier(timer_waits ? timer_set_for : earlier(pc.next_event(), packets_due()), disks_due());
     if (next != timer_set_for) {
         timer_set_for = next;
         backend::set_timer(next);
@@ -90,7 +92,7 @@ void network_card_was_written(std::uint64_t now) {
     set_timer();
 }
 
-void disk_was_written() {
+void disk_is_accessed() {
     serve_disks();
     set_timer();
 }

@@ -18,8 +18,8 @@ void device_was_read();
 void interrupt_controller_was_written();
 // The network card was written; no other device has changed.
 void network_card_was_written(std::uint64_t now);
-// A disk's controller was written; no other device has changed.
-void disk_was_written();
+// A disk's controller was written, or is about to be read; no other device has changed.
+void disk_is_accessed();
 // Writes the output of the UART to the console.
 void flush_console();
 

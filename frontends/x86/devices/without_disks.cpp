@@ -6,5 +6,8 @@ namespace previrt {
 
 void insert_disks() {}
 void serve_disks() {}
+std::optional<std::uint64_t> disks_due() {
+    return {};
+}
 
 } // namespace previrt

@@ -116,6 +116,26 @@ TEST_F(DiskRings, WhoWaitsIsCalledOnce) {
     EXPECT_FALSE(monitor_.must_call());
 }
 
+// The VMM may call later than it submits.
+TEST_F(DiskRings, WhoSeesRequestsByItselfIsNotCalledForThemLater) {
+    EXPECT_TRUE(monitor_.wait_for_request());
+    EXPECT_FALSE(vmm_.monitor_waits()); // for nothing
+    EXPECT_TRUE(submit(1));
+    EXPECT_TRUE(vmm_.monitor_waits());
+    EXPECT_TRUE(vmm_.monitor_waits());
+    EXPECT_TRUE(vmm_.must_call());
+    EXPECT_FALSE(vmm_.monitor_waits());
+    EXPECT_TRUE(submit(2));
+    EXPECT_FALSE(vmm_.monitor_waits()); // it is awake
+    EXPECT_TRUE(monitor_.take(taken_));
+    EXPECT_TRUE(monitor_.take(taken_));
+    EXPECT_TRUE(monitor_.wait_for_request());
+    EXPECT_FALSE(vmm_.monitor_waits());
+    EXPECT_FALSE(vmm_.must_call());
+    EXPECT_TRUE(submit(3));
+    EXPECT_TRUE(vmm_.monitor_waits());
+}
+
 TEST_F(DiskRings, AVmmThatLiesIsReadWithinTheRing) {
     for (int i = 0; i < 200000; ++i) {
         lie(*request_ring_);

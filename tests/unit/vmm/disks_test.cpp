@@ -140,6 +140,213 @@ TEST_F(Disks, MoveDataWithOneDoorbellAndOneInterrupt) {
     EXPECT_TRUE(fake::disks[1].work.empty());
 }
 
+// A guest that does not halt: doorbells wait for further requests.
+class BusyGuest : public Disks {
+protected:
+    static constexpr std::uint64_t longest_wait = 200'000;
+
+    void SetUp() override {
+        Disks::SetUp();
+        enable();
+        enable(1);
+        start_interrupt_controllers();
+        pc.rest_processor(false);
+        for (bool waits = false; !waits;) { // earlier tests may have left a pause
+            read(4);
+            waits = disks_due().has_value();
+            rest();
+            finish(4);
+        }
+        fake::disks[0].calls = 0;
+    }
+    void TearDown() override {
+        pc.rest_processor(true);
+        take_events();
+    }
+    static void rest() {
+        pc.rest_processor(true);
+        take_events();
+        pc.rest_processor(false);
+    }
+    void finish(unsigned count) {
+        fake::disks[0].work_off();
+        take_events();
+        for (unsigned i = 0; i < count; ++i) {
+            EXPECT_EQ(take(1), 0);
+        }
+    }
+    void read(unsigned count, unsigned disk = 0) {
+        for (unsigned i = 0; i < count; ++i) {
+            post_io(IoOpcode::read, i, 1, buffers, disk);
+        }
+    }
+    static void start_interrupt_controllers() {
+        for (const std::uint16_t port : {std::uint16_t{0x20}, std::uint16_t{0xa0}}) {
+            ASSERT_TRUE(pc.write(port, 1, 0x11, 0));
+            for (const std::uint32_t word : {0x20U, 0x04U, 0x01U, 0x00U}) {
+                ASSERT_TRUE(pc.write(static_cast<std::uint16_t>(port + 1), 1, word, 0));
+            }
+        }
+    }
+    static unsigned calls(unsigned disk = 0) { return fake::disks[disk].calls; }
+};
+
+TEST_F(BusyGuest, RingsOnceForManyRequestsAndIsInterruptedOnce) {
+    const std::uint64_t interrupts = counters.delivered[Pc::disk_irq];
+    read(5);
+    EXPECT_EQ(fake::disks[0].work.size(), 5U); // a thread that is awake sees them
+    EXPECT_EQ(calls(), 0U);
+    rest();
+    EXPECT_EQ(calls(), 1U);
+    take_events();
+    EXPECT_EQ(calls(), 1U);
+    fake::disks[0].work_off();
+    EXPECT_FALSE(pc.pic.pending(Pc::disk_irq));
+    take_events();
+    EXPECT_TRUE(pc.pic.pending(Pc::disk_irq));
+    for (unsigned i = 0; i < 5; ++i) {
+        EXPECT_EQ(take(1), 0);
+    }
+    EXPECT_FALSE(pc.pic.pending(Pc::disk_irq));
+    EXPECT_EQ(counters.delivered[Pc::disk_irq], interrupts);
+}
+
+// For one or two requests at a time, a timer costs more than a doorbell.
+TEST_F(BusyGuest, RingsAtOnceWhereWaitsGatherFewRequests) {
+    for (const unsigned pause : {4U, 8U, 16U, 32U, 64U, 64U}) {
+        fake::disks[0].calls = 0;
+        read(2);
+        EXPECT_EQ(calls(), 0U) << pause;
+        EXPECT_TRUE(disks_due());
+        rest();
+        EXPECT_EQ(calls(), 1U);
+        finish(2);
+        for (unsigned i = 0; i < pause; ++i) {
+            read(1);
+            EXPECT_EQ(calls(), i + 2) << pause;
+            EXPECT_FALSE(disks_due());
+            finish(1);
+        }
+    }
+    read(4);
+    rest();
+    finish(4); // it was worth while
+    fake::disks[0].calls = 0;
+    read(1);
+    EXPECT_EQ(calls(), 0U);
+    rest();
+    EXPECT_EQ(calls(), 1U);
+}
+
+TEST_F(BusyGuest, RingsWhenItsTimerExpires) {
+    read(1);
+    const std::uint64_t begin = fake::host.now;
+    fake::host.now += longest_wait / 2;
+    read(1); // the wait is that of the first
+    take_events();
+    EXPECT_EQ(calls(), 0U);
+    ASSERT_TRUE(fake::host.timer);
+    EXPECT_EQ(*fake::host.timer, begin + longest_wait);
+    fake::host.now = *fake::host.timer;
+    take_events();
+    EXPECT_EQ(calls(), 1U);
+    EXPECT_FALSE(disks_due());
+    EXPECT_TRUE(!fake::host.timer || *fake::host.timer > fake::host.now);
+}
+
+// It has disabled interrupts, one is requested, and it looks at its completion queue alone.
+TEST_F(BusyGuest, RingsWhileAnInterruptIsRequested) {
+    read(4);
+    rest();
+    fake::disks[0].work_off();
+    take_events();
+    ASSERT_TRUE(pc.interrupt_requested());
+    fake::disks[0].calls = 0;
+    read(1);
+    ASSERT_TRUE(pc.interrupt_requested());
+    EXPECT_EQ(calls(), 0U);
+    ASSERT_TRUE(fake::host.timer);
+    EXPECT_EQ(*fake::host.timer, fake::host.now + longest_wait);
+    for (unsigned i = 0; calls() == 0; ++i) {
+        ASSERT_LT(i, 10U);
+        ASSERT_TRUE(fake::host.timer);
+        ASSERT_GT(*fake::host.timer, fake::host.now);
+        fake::host.now = *fake::host.timer;
+        take_events();
+    }
+}
+
+TEST_F(BusyGuest, RingsForThe32ndRequest) {
+    for (unsigned i = 0; i < 31; ++i) {
+        EXPECT_EQ(calls(), 0U) << i;
+        read(1);
+        if (i % 8 == 7) { // the driver's ring is a short one
+            fake::disks[0].work_off();
+            take_events();
+            while (take(1) == 0) {
+            }
+        }
+    }
+    EXPECT_EQ(calls(), 0U);
+    read(1);
+    EXPECT_EQ(calls(), 1U);
+    read(1);
+    EXPECT_EQ(calls(), 1U);
+}
+
+TEST_F(BusyGuest, RingsOfSeveralDisksTogether) {
+    read(1);
+    tails[1] = 0; // of the other disk
+    read(1, 1);
+    EXPECT_EQ(calls(0) + calls(1), 0U);
+    fake::host.now += longest_wait;
+    take_events();
+    EXPECT_EQ(calls(0), 1U);
+    EXPECT_EQ(calls(1), 1U);
+}
+
+TEST_F(BusyGuest, DoesNotRingForAThreadThatIsAwake) {
+    fake::disks[0].sleeps = false;
+    read(1);
+    EXPECT_FALSE(disks_due());
+    fake::disks[0].sleeps = true;
+    fake::host.now += longest_wait;
+    take_events();
+    EXPECT_EQ(calls(), 0U);
+}
+
+TEST_F(BusyGuest, RingsForAReset) {
+    read(1);
+    EXPECT_EQ(calls(), 0U);
+    set(at::cc, 0x0046'0000);
+    EXPECT_EQ(calls(), 1U);
+    EXPECT_EQ(get(at::csts), csts_rdy);
+    fake::disks[0].work_off();
+    EXPECT_EQ(get(at::csts), 0U);
+    EXPECT_FALSE(disks_due());
+}
+
+TEST_F(BusyGuest, RingsWhenThereIsNoRoomForFurtherRequests) {
+    fake::disks[0].room = 1;
+    read(1);
+    EXPECT_EQ(calls(), 0U);
+    read(1);
+    EXPECT_EQ(calls(), 1U);
+}
+
+// Otherwise nothing would set its timer.
+TEST_F(BusyGuest, SetsTheTimerForWhatItsReadOfARegisterHandsOver) {
+    fake::disks[0].room = 4;
+    read(5);
+    fake::disks[0].work_off();
+    fake::disks[0].calls = 0;
+    (void)get(at::csts);
+    ASSERT_EQ(fake::disks[0].work.size(), 1U);
+    EXPECT_EQ(calls(), 0U);
+    ASSERT_TRUE(fake::host.timer);
+    EXPECT_LE(*fake::host.timer, fake::host.now + longest_wait);
+}
+
 TEST_F(Disks, AreSeveral) {
     enable(1);
     fake::disks[1].bytes[0] = 7;

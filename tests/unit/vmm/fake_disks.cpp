@@ -89,12 +89,8 @@ void check_request(const Disk& disk, const backend::DiskRequest& request) {
 namespace backend {
 
 namespace {
-std::vector<bool> moved; // of each disk, since notify_disks()
-
-void move(unsigned disk) {
-    moved.resize(fake::disks.size());
-    moved[disk] = true;
-}
+// Requests to each disk, since notify_disks(). No host waits until completions are taken.
+std::vector<bool> moved;
 } // namespace
 
 unsigned disk_count() {
@@ -117,7 +113,8 @@ bool submit(unsigned disk, const DiskRequest& request) {
                        .offset = request.offset,
                        .bytes = request.bytes,
                        .pieces = {request.pieces.begin(), request.pieces.end()}});
-    move(disk);
+    moved.resize(fake::disks.size());
+    moved[disk] = true;
     return true;
 }
 
@@ -129,8 +126,17 @@ std::optional<DiskCompletion> next_completion(unsigned disk) {
     }
     const DiskCompletion completion = from.ends.front();
     from.ends.pop_front();
-    move(disk);
     return completion;
+}
+
+bool disks_wait() {
+    moved.resize(fake::disks.size());
+    bool some_waits = false;
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+        moved[i] = moved[i] && fake::disks[i].sleeps;
+        some_waits |= moved[i];
+    }
+    return some_waits;
 }
 
 void notify_disks() {

@@ -26,6 +26,7 @@ struct Disk {
     std::deque<DiskWork> work; // the oldest first
     std::deque<backend::DiskCompletion> ends;
     bool waits_for_end = false; // an event comes with the next
+    bool sleeps = true;         // until notify_disks()
     unsigned calls = 0;         // of notify_disks() where there was something to tell
 
     // Does the work at this place of the queue, without telling.
