@@ -157,6 +157,12 @@ bool emit_inline(Emitter& emit, const KnownSite& site, std::uint64_t target) {
     return from != nullptr && is_plain && emit_load(emit, from, record.operand & 15U, record.width());
 }
 
+// The kernel may copy code to where no distance of 32 bits leads to the VMM.
+bool can_branch(std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t distance = to - (from + call_bytes);
+    return distance == static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(distance)});
+}
+
 void emit_branch(Emitter& emit, unsigned opcode, std::uint64_t from, std::uint64_t to) {
     emit.byte(opcode);
     emit.word(to - (from + call_bytes));
@@ -315,7 +321,9 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
     std::optional<Way> way = treatment.way;
     if (treatment.way == Way::jump) {
         const std::optional<std::uint64_t> trampoline =
-            is_copied || room < call_bytes ? std::nullopt : make_trampoline(site, treatment.target);
+            is_copied || room < call_bytes || !can_branch(site.address, trampolines.address)
+                ? std::nullopt
+                : make_trampoline(site, treatment.target);
         if (trampoline) {
             emit_branch(emit, 0xe9, site.address, *trampoline);
         } else {
@@ -335,7 +343,7 @@ bool make_replacement(const KnownSite& site, Placement placement, Replacement& r
                                emit_trap_mark(emit, site);
         if (is_marked) {
             way = Way::trap; // a call is identified by its address
-        } else if (!is_copied && room >= call_bytes) {
+        } else if (!is_copied && room >= call_bytes && can_branch(site.address, treatment.target)) {
             emit_branch(emit, 0xe8, site.address, treatment.target);
         } else if (room >= absolute_call_bytes) {
             emit_absolute_call(emit, treatment.target);

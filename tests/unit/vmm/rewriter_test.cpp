@@ -257,6 +257,28 @@ TEST_F(Rewriter, JumpsLeadThroughTrampolinesThatKnowTheirSite) {
     EXPECT_EQ(site_of_trampoline(trampolines_address - 1), 0U);
 }
 
+TEST_F(Rewriter, WhereNoBranchLeadsToTheVmmASiteTraps) {
+    constexpr std::uint64_t target = 0xffffffffffe00123;
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = target};
+    fake::treatments[static_cast<std::uint8_t>(SiteKind::pushf)] = {.way = Way::call, .target = target};
+    const auto name_at = [&](std::uint64_t address, SiteKind kind, std::size_t length) {
+        KnownSite site = site_of(kind, length);
+        site.address = address;
+        const auto found = decode(rewrite(site, Placement::fixed));
+        return found ? found->name : std::string();
+    };
+    constexpr std::uint64_t first = 0xffffffff7fe0011f; // the first and the last place that reach it
+    constexpr std::uint64_t last = 0x7fe0011e;
+    for (const std::uint64_t address : {first, last}) {
+        EXPECT_EQ(name_at(address, SiteKind::pushf, call_bytes), "CALL64pcrel32");
+    }
+    for (const std::uint64_t address : {first - 1, last + 1, std::uint64_t{0xffff888000000000}}) {
+        EXPECT_EQ(name_at(address, SiteKind::pushf, call_bytes), "HLT");
+        EXPECT_EQ(name_at(address, SiteKind::pushf, absolute_call_bytes), "CALL64m");
+    }
+    EXPECT_EQ(name_at(0xffff888000000000, SiteKind::iret, call_bytes), "HLT");
+}
+
 TEST_F(Rewriter, AFreeTrampolineIsTakenByTheNextSite) {
     fake::treatments[static_cast<std::uint8_t>(SiteKind::iret)] = {.way = Way::jump, .target = 1};
     const auto number_at = [&](std::uint64_t address) -> std::optional<std::uint64_t> {
