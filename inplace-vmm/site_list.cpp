@@ -45,7 +45,7 @@ bool has_room() {
 }
 
 // The sites with a byte in [begin, end). Sites do not overlap.
-std::span<KnownSite> sites_in(std::uint64_t begin, std::uint64_t end) {
+std::span<KnownSite> range_of(std::uint64_t begin, std::uint64_t end) {
     if (begin >= end) {
         return {};
     }
@@ -138,13 +138,17 @@ const KnownSite* find_site(std::uint64_t address) {
     return place;
 }
 
+std::span<const KnownSite> sites_in(std::uint64_t begin, std::uint64_t end) {
+    return range_of(begin, end);
+}
+
 bool has_sites(std::uint64_t begin, std::uint64_t end) {
-    return !sites_in(begin, end).empty();
+    return !range_of(begin, end).empty();
 }
 
 void forget_sites(std::uint64_t begin, std::uint64_t end) {
     ++version;
-    const std::span<KnownSite> gone = sites_in(begin, end);
+    const std::span<KnownSite> gone = range_of(begin, end);
     if (!gone.empty()) {
         std::ranges::fill(recent, nullptr);
         std::move(gone.data() + gone.size(), sites + site_count, gone.data());

@@ -32,7 +32,8 @@ std::uint64_t site_list_version(); // grows with each change of the list
 // False: there is no memory for another site. Invalidates pointers to sites.
 bool add_site(const KnownSite& site);
 const KnownSite* find_site(std::uint64_t address);
-// Whether a site has any byte in [begin, end).
+// The sites with a byte in [begin, end).
+std::span<const KnownSite> sites_in(std::uint64_t begin, std::uint64_t end);
 bool has_sites(std::uint64_t begin, std::uint64_t end);
 void forget_sites(std::uint64_t begin, std::uint64_t end);
 

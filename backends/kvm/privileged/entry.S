@@ -81,7 +81,7 @@ interrupt_stubs:
 	.set vector, vector + 1
 	.endr
 
-// The monitor reads the registers; for a module, RAX is its answer.
+// The monitor reads the registers; for a module and a copy, RAX is its answer.
 	.macro announcement_entry name, tag
 \name:
 	pushq %r9
@@ -93,7 +93,7 @@ interrupt_stubs:
 	movl announcement_request, %eax
 	movl announcement_port, %edx
 	outl %eax, %dx
-	.if \tag == 1
+	.if \tag == 1 || \tag == 3
 	movq %rax, (%rsp)
 	.endif
 	popq %rax
@@ -105,6 +105,8 @@ interrupt_stubs:
 	announcement_entry announce_table, 0
 	announcement_entry announce_module, 1
 	announcement_entry announce_end, 2
+	announcement_entry announce_copy, 3
+	announcement_entry announce_reading, 4
 
 	.globl question_entry
 question_entry:
@@ -121,7 +123,7 @@ port_immediate_pointer:
 register_pointer:
 	.quad device_register
 announcement_pointers:
-	.quad announce_table, announce_module, announce_end
+	.quad announce_table, announce_module, announce_end, announce_copy, announce_reading
 
 	.bss
 	.balign 16

@@ -7,6 +7,7 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/port_access.hpp"
 #include "frontends/x86/linux_boot/guest_image.hpp"
+#include "frontends/x86/sites/copied_sites.hpp"
 #include "frontends/x86/sites/module_sites.hpp"
 #include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/backend/memory.hpp"
@@ -94,6 +95,13 @@ void take_announcement(const Announcement& what) {
     }
     case AnnouncementTag::forget:
         forget_announced_sites(what.rdi, what.rsi);
+        return;
+    case AnnouncementTag::copy:
+        mailbox.value = static_cast<std::uint64_t>(
+            take_copied_sites({.to = what.rdi, .from = what.rdx, .bytes = what.rsi}));
+        return;
+    case AnnouncementTag::read:
+        show_own_instructions({.to = what.rdi, .from = what.rdx, .bytes = what.rsi});
         return;
     }
     stop_guest("an announcement that the VMM does not know:", what.tag);

@@ -13,7 +13,7 @@ extern "C" {
 extern const std::uint64_t port_pointers[8]; // in_b, in_w, -, in_l; out_b, out_w, -, out_l: through DX
 extern const std::uint64_t port_immediate_pointer;
 extern const std::uint64_t register_pointer;
-extern const std::uint64_t announcement_pointers[3]; // by their tags
+extern const std::uint64_t announcement_pointers[5]; // by their tags
 }
 
 namespace {

@@ -13,6 +13,8 @@ enum class AnnouncementTag : std::uint8_t {
     table = 0,  // records; no answer
     module = 1, // records and note of a module; has an answer
     forget = 2, // code that goes away
+    copy = 3,   // code that was copied and may run; has an answer
+    read = 4,   // code that was copied and will be read
 };
 
 // Why a module must not run. The guest's kernel gets the number: docs/records.md.

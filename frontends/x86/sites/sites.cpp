@@ -15,6 +15,7 @@
 #include "frontends/x86/processor/msr.hpp"
 #include "frontends/x86/processor/privilege.hpp"
 #include "frontends/x86/processor/transfer.hpp"
+#include "frontends/x86/sites/copied_sites.hpp"
 #include "frontends/x86/sites/module_sites.hpp"
 #include "frontends/x86/sites/segment_sites.hpp"
 #include "frontends/x86/sites/site_operands.hpp"
@@ -200,6 +201,13 @@ void take_announcement(AnnouncementTag tag) {
         return;
     case AnnouncementTag::forget:
         forget_announced_sites(begin, bytes);
+        return;
+    case AnnouncementTag::copy:
+        general(rax) = static_cast<std::uint64_t>(
+            take_copied_sites({.to = begin, .from = general(rdx), .bytes = bytes}));
+        return;
+    case AnnouncementTag::read:
+        show_own_instructions({.to = begin, .from = general(rdx), .bytes = bytes});
         return;
     }
     stop_guest("an announcement that the VMM does not know:", static_cast<std::uint64_t>(tag));

@@ -53,6 +53,7 @@ as_on_xen(0 "^ok: an exception" jump_non_canonical)
 as_on_xen(0 "^ok: the announced cli was executed" records_right)
 as_on_xen(0 "^ok: and no second time" module_refused)
 as_on_xen(0 "^ok: the sti of the other was executed" module_forgotten)
+as_on_xen(0 "^ok: the copied cli was executed" copies_refused)
 as_on_xen(0 "^exception 14" module_note_unmapped)
 as_on_xen(1 "${stopped}an announcement that the VMM does not know: 0x63" module_tag_unknown)
 as_on_xen(1 "${refused}" records_unknown_kind records_another_kind records_reserved_form records_without_length

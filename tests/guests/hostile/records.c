@@ -105,6 +105,41 @@ CASE module_forgotten(void) {
     asm volatile("call *%[code]" : : [code] "r"(code) : "memory", "cc");
     check_equal("the sti of the other was executed", read_flags() & flag_interrupt, flag_interrupt);
 }
+/* Copies of what is no whole code, or where nothing can be. The last one is a copy. */
+CASE copies_refused(void) {
+    static uint8_t copy[64];
+    const uint64_t vmm = 0xffffffffffe00100;
+    const uint64_t end = ~(uint64_t)0;
+    prepare_records();
+    announce((uintptr_t)records, sizeof records);
+    for (unsigned i = 0; i < sizeof copy; ++i) {
+        copy[i] = code[i];
+    }
+    check_equal("from the middle of a site", previrt_copy_sites(copy, code + 1, 32), bad_records);
+    check_equal("to the middle of a site", previrt_copy_sites(copy, code, 31), bad_records);
+    check_equal("over itself", previrt_copy_sites(code, code, 32), bad_records);
+    check_equal("partly over itself", previrt_copy_sites(code + 8, code, 32), bad_records);
+    check_equal("without end", previrt_copy_sites(copy, code, end), bad_records);
+    check_equal("past the end", previrt_copy_sites(copy, end - 16, 32), bad_records);
+    check_equal("to past the end", previrt_copy_sites(end - 16, code, 32), bad_records);
+    check_equal("to nowhere", previrt_copy_sites(unmapped_area, code, 32), bad_records);
+    check_equal("to a non-canonical place", previrt_copy_sites((uint64_t)1 << 60, code, 32), bad_records);
+    check_equal("into the VMM", previrt_copy_sites(vmm, code, 32), bad_records);
+    check_equal("of the VMM", previrt_copy_sites(copy, vmm, 32), 0);
+    check_equal("from nowhere", previrt_copy_sites(copy, unmapped_area, 32), 0);
+    previrt_read_sites(unmapped_area, code, 32);
+    previrt_read_sites(vmm, code, 32);
+    previrt_read_sites(code, code, end);
+    copy[4] = 0x90;
+    check_equal("changed", previrt_copy_sites(copy, code, 32), bad_records);
+    for (unsigned i = 0; i < sizeof copy; ++i) {
+        copy[i] = code[i];
+    }
+    check_equal("taken in the end", previrt_copy_sites(copy, code, 32), 0);
+    enable_interrupts();
+    asm volatile("call *%[code]" : : [code] "r"(copy) : "memory", "cc");
+    check_equal("the copied cli was executed", read_flags() & flag_interrupt, 0);
+}
 CASE module_note_unmapped(void) {
     load_page_tables();
     handlers[vector_page_fault] = end_by_exception;

@@ -27,7 +27,7 @@ enum class Question : std::uint32_t {
     read_memory,
     write_memory, // the same, guest-physical, outside RAM
     packets,      // packets or completions of disks came, or there is room for more, or the link changed
-    announce,     // `announcement`. Answer for a module: `value`
+    announce,     // `announcement`. Answer for a module and a copy: `value`
     halt,         // with interrupts disabled, for ever
     reset,
 };
