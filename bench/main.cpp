@@ -23,8 +23,10 @@ namespace {
 void add_bench_options(CLI::App& command, BenchOptions& options) {
     command.add_option("--version", options.version, "6.1 or 6.12 (6.1)")
         ->check(CLI::IsMember({"6.1", "6.12"}));
-    command.add_option("--config", options.configuration, "small or rich (" + options.configuration + ")")
-        ->check(CLI::IsMember({"small", "rich"}));
+    command
+        .add_option("--config", options.configuration,
+                    "small, rich or container (" + options.configuration + ")")
+        ->check(CLI::IsMember({"small", "rich", "container"}));
     command.add_option("--compiler", options.compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
     command.add_option("--json", options.json, "Write the figures to this file too");
@@ -147,7 +149,7 @@ void add_bench_files(CLI::App& bench, Action& action) {
         "files", "Time of accesses to disks and folders, beside this machine's own, User "
                  "Mode Linux, QEMU's virtio and gVisor; as root");
     const auto options = std::make_shared<FilesBenchOptions>();
-    options->kernel.configuration = "rich"; // fio needs its asynchronous I/O
+    options->kernel.configuration = "container"; // fio needs its asynchronous I/O
     add_bench_options(*command, options->kernel);
     add_plot_option(*command, options->kernel.plot);
     command

@@ -118,10 +118,11 @@ void add_build_linux(CLI::App& app, Action& action) {
                      "Debian's linux-source-VERSION, downloaded on first use (6.1)")
         ->check(CLI::IsMember({"6.1", "6.12"}))
         ->excludes(source);
-    command->add_option("--config", options->configuration,
-                        "small, rich, or a file of CONFIG_ lines; options that it does not name are off "
-                        "(small). small+xen and "
-                        "rich+xen have Linux's own port to Xen, with --plain");
+    command->add_option(
+        "--config", options->configuration,
+        "small, rich, container, kunit, or a file of CONFIG_ lines; options that it does not name are "
+        "off (small). With +xen behind its name, each of the first three has Linux's own port to "
+        "Xen; with --plain");
     command->add_option("--compiler", options->compiler, "gcc or clang (gcc)")
         ->check(CLI::IsMember({"gcc", "clang"}));
     auto* const without = command->add_option(

@@ -13,11 +13,11 @@ build_packages=(
 kernel_packages=(
     bc bison busybox-static cpio flex kmod libssl-dev lz4 make patch perl qemu-system-x86 rsync xz-utils
 )
-# fio, and the file systems' own tools: what a guest writes to its disk is judged by programs that know nothing of previrt.
+# fio, and the tools of file systems and networks: programs that know nothing of previrt judge what a guest does.
 # shellcheck disable=SC2034
 test_packages=(
-    btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio libclang-19-dev libclang-rt-19-dev lld-19 llvm-19
-    xfsprogs
+    btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio iproute2 iptables libclang-19-dev libclang-rt-19-dev lld-19
+    llvm-19 nftables xfsprogs zstd
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

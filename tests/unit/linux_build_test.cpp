@@ -147,7 +147,7 @@ TEST_F(LinuxBuild, LinesThatMovedStillApply) {
 }
 
 TEST_F(LinuxBuild, ConfigurationsSayWhatBecameOfThem) {
-    const std::string good = "CONFIG_X86_64=y\nCONFIG_NET=y\n# CONFIG_PARAVIRT is not set\n";
+    const std::string good = "CONFIG_X86_64=y\nCONFIG_NET=y\n# CONFIG_PARAVIRT_XXL is not set\n";
     const std::string path = directory.write("config", good);
     LinuxConfiguration wanted = find_configuration(path, "6.1");
     EXPECT_FALSE(wanted.ours);
@@ -160,14 +160,15 @@ TEST_F(LinuxBuild, ConfigurationsSayWhatBecameOfThem) {
               std::string::npos);
 
     wanted.text = "CONFIG_X86_64=y\n";
-    put(".config", "CONFIG_X86_64=y\nCONFIG_PARAVIRT=y\n");
-    EXPECT_NE(message_of([&] { check_configuration(wanted, other, false); }).find("CONFIG_PARAVIRT is on"),
-              std::string::npos);
+    put(".config", "CONFIG_X86_64=y\nCONFIG_PARAVIRT_XXL=y\n");
+    EXPECT_NE(
+        message_of([&] { check_configuration(wanted, other, false); }).find("CONFIG_PARAVIRT_XXL is on"),
+        std::string::npos);
     check_configuration(wanted, other, true);
 
-    const LinuxConfiguration rich = find_configuration("rich", "6.1");
-    EXPECT_TRUE(rich.ours);
-    EXPECT_EQ(rich.files.size(), 4U);
+    const LinuxConfiguration container = find_configuration("container", "6.1");
+    EXPECT_TRUE(container.ours);
+    EXPECT_EQ(container.files.size(), 6U);
     const LinuxConfiguration port = find_configuration("small+xen", "6.1");
     EXPECT_TRUE(port.ours);
     EXPECT_NE(port.text.find("CONFIG_XEN_PV=y"), std::string::npos);

@@ -77,15 +77,44 @@ INSTANTIATE_TEST_SUITE_P(Compilers, KernelCompiler, testing::Values("gcc", "clan
 TEST(KernelObjects, AnotherAssemblerMakesOtherObjects) {
     ASSERT_FALSE(path_of_program("ccache").empty());
     const Compiler compiler = find_compiler("gcc");
-    const auto before = find_object_cache(compiler).environment;
-    ASSERT_EQ(before.size(), 1U);
-    EXPECT_EQ(find_object_cache(compiler).environment, before);
+    const auto before = find_object_cache(compiler, "/kernel").environment;
+    ASSERT_EQ(before.size(), 2U);
+    EXPECT_EQ(find_object_cache(compiler, "/kernel").environment, before);
     const ScratchDirectory directory;
     fs::copy_file(path_of_program("as"), directory.path("as"));
     const Variable path("PATH", directory.path("") + ":" + std::getenv("PATH"));
-    const auto copied = find_object_cache(compiler).environment;
+    const auto copied = find_object_cache(compiler, "/kernel").environment;
     EXPECT_EQ(run_command("printf x >>" + directory.path("as")).status, 0);
-    EXPECT_NE(find_object_cache(compiler).environment, copied);
+    EXPECT_NE(find_object_cache(compiler, "/kernel").environment, copied);
+}
+
+// The object holds the name of its source file, as each warning of the kernel does.
+TEST(KernelObjects, AnotherDirectoryFindsTheObject) {
+    const ScratchDirectory directory;
+    const Compiler compiler = find_compiler("gcc");
+    std::set<std::string> objects;
+    for (const std::string kernel : {directory.path("first"), directory.path("second")}) {
+        fs::create_directories(kernel + "/source/include");
+        fs::create_directories(kernel + "/build");
+        write_text(kernel + "/source/include/name.h", "static const char header[] = __FILE__;\n");
+        write_text(kernel + "/source/name.c", "#include <name.h>\nconst char *name(int i)\n"
+                                              "{ return i ? header : __FILE__; }\n");
+        const ObjectCache cache = find_object_cache(compiler, kernel);
+        std::string command = "cd '" + kernel + "/build' && CCACHE_DIR='" + directory.path("cache") + "'";
+        for (const auto& [variable, value] : cache.environment) {
+            command += " " + variable + "='" + value + "'";
+        }
+        command += " " + cache.launcher + compiler.program + " -O2 -I'" + kernel +
+                   "/source/include' -fmacro-prefix-map='" + kernel +
+                   "/source/=' -fmacro-prefix-map=../source/= -c -o name.o '" + kernel + "/source/name.c'";
+        EXPECT_EQ(run_command(command).status, 0);
+        objects.insert(read_text(kernel + "/build/name.o"));
+    }
+    ASSERT_EQ(objects.size(), 1U);
+    EXPECT_EQ(objects.begin()->find("source"), std::string::npos);
+    EXPECT_NE(run_command("CCACHE_DIR='" + directory.path("cache") + "' ccache --print-stats")
+                  .output.find("\ndirect_cache_hit\t1\n"),
+              std::string::npos);
 }
 
 TEST(KernelObjects, OtherDefinitionsHaveAnotherPath) {

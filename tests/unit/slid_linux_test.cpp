@@ -127,7 +127,7 @@ TEST_P(SlidLinux, ItsSectionsAndRecordsMoveWithIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Built, SlidLinux,
-                         testing::Values("6.1-small-gcc", "6.12-small-clang", "6.1-rich-gcc"),
+                         testing::Values("6.1-small-gcc", "6.12-small-clang", "6.1-container-gcc"),
                          [](const auto& kernel) {
                              std::string name = kernel.param;
                              std::ranges::replace_if(name, [](char c) { return c == '.' || c == '-'; }, '_');

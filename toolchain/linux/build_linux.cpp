@@ -2,7 +2,6 @@
 #include "toolchain/linux/build_linux.hpp"
 
 #include "host/digest.hpp"
-#include "host/directory_lock.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/program.hpp"
@@ -54,9 +53,11 @@ public:
         }
         fs::remove(output_ + "/previrt.json");
         write_text(output_ + "/build.log", "");
-        cache_ = find_object_cache(compiler_);
+        cache_ = find_object_cache(compiler_, output_);
         if (!options_.plain) {
-            recording_flags_ = recording_flags(compiler_, shared_definitions(definitions_directory()));
+            // The cache gives the compiler relative paths, and Linux's own option names the absolute one.
+            recording_flags_ = recording_flags(compiler_, shared_definitions(definitions_directory())) +
+                               " -fmacro-prefix-map=../source/=";
         }
         const std::string tree = prepare_tree();
         prepare_build_directory();
@@ -128,17 +129,9 @@ private:
         if (options_.plain) {
             return source_.directory;
         }
-        if (!source_.ours) {
-            make_patched_copy(source_, patches_, output_ + "/source");
-            return output_ + "/source";
-        }
-        std::string directory = source_.directory + "-" + patches_digest().substr(0, 12);
-        const DirectoryLock lock(directory);
-        if (!fs::exists(directory + ".complete")) {
-            make_patched_copy(source_, patches_, directory);
-            write_text(directory + ".complete", source_.name + "\n");
-        }
-        return directory;
+        // Beside the build directory, so that the relative path is the same for all kernels: the cache's key.
+        make_patched_copy(source_, patches_, output_ + "/source");
+        return output_ + "/source";
     }
 
     // make does not know that objects depend on the macros: with other macros all objects are old.

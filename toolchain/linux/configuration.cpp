@@ -18,8 +18,11 @@ namespace {
 const std::map<std::string, std::vector<std::string>> our_configurations = {
     {"small", {"small"}},
     {"rich", {"small", "rich"}},
+    {"container", {"small", "rich", "container"}},
+    {"kunit", {"small", "kunit"}},
     {"small+xen", {"small", "xen"}},
     {"rich+xen", {"small", "rich", "xen"}},
+    {"container+xen", {"small", "rich", "container", "xen"}},
 };
 
 // Option to value; "n" for "is not set".
@@ -87,7 +90,7 @@ void check_configuration(const LinuxConfiguration& configuration, const std::str
         throw InputError("configuration " + configuration.name +
                          ": CONFIG_X86_64 is off: previrt is for 64 bits");
     }
-    for (const char* const option : {"CONFIG_PARAVIRT", "CONFIG_XEN", "CONFIG_X86_5LEVEL"}) {
+    for (const char* const option : {"CONFIG_PARAVIRT_XXL", "CONFIG_XEN", "CONFIG_X86_5LEVEL"}) {
         if (!plain && value(option) != "n") {
             throw InputError(
                 "configuration " + configuration.name + ": " + option +

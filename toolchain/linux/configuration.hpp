@@ -14,8 +14,8 @@ struct LinuxConfiguration {
     bool ours;
 };
 
-// "small", "rich", each with "+xen" behind it for a kernel with Linux's own port to Xen, or the path of a
-// user's file. Throws InputError.
+// "small", "rich", "container", each with "+xen" behind it for a kernel with Linux's own port to Xen, or the
+// path of a user's file. Throws InputError.
 LinuxConfiguration find_configuration(const std::string& name_or_file, const std::string& version);
 
 // Compares the result of the kernel's build (its .config) with the requested options. A changed option is an

@@ -21,7 +21,7 @@ constexpr std::array definition_files = {"sites-gas.s", "sites-clang.s", "sites-
 
 } // namespace
 
-ObjectCache find_object_cache(const Compiler& compiler) {
+ObjectCache find_object_cache(const Compiler& compiler, const std::string& directory) {
     if (path_of_program("ccache").empty()) {
         return {};
     }
@@ -31,7 +31,9 @@ ObjectCache find_object_cache(const Compiler& compiler) {
     for (const std::string& file : files_of(compiler)) {
         digest.add(file).add(sha256_of_file(file));
     }
-    return {.launcher = "ccache ", .environment = {{"CCACHE_COMPILERCHECK", "string:" + digest.hex()}}};
+    return {
+        .launcher = "ccache ",
+        .environment = {{"CCACHE_COMPILERCHECK", "string:" + digest.hex()}, {"CCACHE_BASEDIR", directory}}};
 }
 
 std::string shared_definitions(const std::string& definitions) {

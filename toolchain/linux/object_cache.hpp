@@ -15,7 +15,9 @@ struct ObjectCache {
     std::vector<std::pair<std::string, std::string>> environment;
 };
 
-ObjectCache find_object_cache(const Compiler& compiler);
+// Paths inside `directory` are not part of an object's identity: a build in another directory finds the
+// object too.
+ObjectCache find_object_cache(const Compiler& compiler, const std::string& directory);
 
 // A copy of `definitions`, as definitions_directory() is, in the cache directory. Its path contains their
 // digest and is the same for all checkouts, so that options that name it name its content.
