@@ -2,32 +2,23 @@
 #include "monitor/folder/folder_server.hpp"
 
 #include "host/input_error.hpp"
-#include "host/temporary_directory.hpp"
 #include "host/tree.hpp"
 #include "monitor/folder/folder_server_child.hpp"
+#include "monitor/server/own_socket.hpp"
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <fcntl.h>
+#include <chrono>
 #include <filesystem>
-#include <poll.h>
-#include <sstream>
-#include <string_view>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 namespace previrt {
 
 namespace {
 
 constexpr const char* program = "/usr/lib/qemu/virtiofsd";
+constexpr std::chrono::seconds patience(5); // for requests that are under way
 
 std::string system_error(int error) {
     return std::generic_category().message(error);
@@ -37,30 +28,6 @@ void require(bool done, const char* call) {
     if (!done) {
         throw InputError(std::string(call) + ": " + system_error(errno));
     }
-}
-
-struct Connected {
-    Descriptor listening;
-    Descriptor connection;
-};
-
-// virtiofsd takes the first connection of a socket that listens. No other user can reach the socket's name.
-Connected connect_to_own_socket() {
-    const TemporaryDirectory directory;
-    const std::string path = directory.path() + "/socket";
-    Connected ends{.listening = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-                   .connection = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
-    sockaddr_un name{};
-    name.sun_family = AF_UNIX;
-    if (path.size() >= sizeof name.sun_path) {
-        throw InputError(path + ": the name is too long for a socket; set TMPDIR to a shorter one");
-    }
-    path.copy(name.sun_path, path.size());
-    const auto* const address = reinterpret_cast<const sockaddr*>(&name);
-    require(bind(ends.listening.number(), address, sizeof name) == 0, "bind");
-    require(listen(ends.listening.number(), 1) == 0, "listen");
-    require(connect(ends.connection.number(), address, sizeof name) == 0, "connect");
-    return ends;
 }
 
 std::string reason(const FolderServerReport& report) {
@@ -104,13 +71,9 @@ std::string probe_folders() {
 
 FolderServer::FolderServer(const FolderChoice& choice) {
     require_folder_server();
-    Connected ends = connect_to_own_socket();
+    OwnSocket ends = connect_to_own_socket();
     Pipe report = make_pipe();
-    Pipe messages = make_pipe();
-    // It must not wait for a reader.
-    for (const Descriptor* const end : {&messages.read, &messages.write}) {
-        require(fcntl(end->number(), F_SETFL, O_NONBLOCK) == 0, "O_NONBLOCK");
-    }
+    Pipe messages = make_message_pipe();
     const std::string preloaded = built_file(PREVIRT_VIRTIOFSD_OPEN);
     const FolderServerChild child{.program = program,
                                   .preloaded = preloaded.c_str(),
@@ -124,63 +87,25 @@ FolderServer::FolderServer(const FolderChoice& choice) {
     if (process == 0) {
         become_folder_server(child);
     }
-    process_ = process;
+    process_ = ServerProcess(process, std::move(messages.read));
     connection_ = std::move(ends.connection);
-    messages_ = std::move(messages.read);
     report.write.close();
     FolderServerReport failure{};
     if (read(report.read.number(), &failure, sizeof failure) == sizeof failure) {
-        waitpid(process_, nullptr, 0);
+        (void)process_.wait(patience);
         throw InputError(choice.path + ": " + reason(failure));
     }
 }
 
-FolderServer::FolderServer(FolderServer&& other) noexcept
-    : connection_(std::move(other.connection_)), messages_(std::move(other.messages_)),
-      process_(std::exchange(other.process_, 0)) {}
-
 FolderServer::~FolderServer() {
     connection_.close();
-    if (process_ != 0) {
-        (void)wait();
-    }
+    (void)process_.wait(patience);
 }
 
 std::string FolderServer::describe_end() {
-    const std::string end = wait();
-    const std::string message = last_message();
+    const std::string end = process_.wait(patience);
+    const std::string message = process_.last_message("virtio_loop: Unexpected poll revents"); // of the end
     return message.empty() ? end : end + ": " + message;
-}
-
-// The last line that is no consequence of the connection's end.
-std::string FolderServer::last_message() const {
-    constexpr std::size_t most = 65536;
-    constexpr std::string_view of_the_end = "virtio_loop: Unexpected poll revents";
-    std::string text(most, '\0');
-    const ssize_t got = ::read(messages_.number(), text.data(), text.size());
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    std::string last;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        last = line.empty() || line.starts_with(of_the_end) ? last : line;
-    }
-    return last;
-}
-
-std::string FolderServer::wait() {
-    constexpr int patience = 5000; // milliseconds, for requests that are under way
-    siginfo_t ended{};
-    const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
-    pollfd waiting{.fd = process.number(), .events = POLLIN, .revents = 0};
-    if (process.number() >= 0 && poll(&waiting, 1, patience) == 1) {
-        waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED);
-        process_ = 0;
-    }
-    if (ended.si_pid == 0) {
-        return "it does not end";
-    }
-    return ended.si_code == CLD_EXITED ? "exit status " + std::to_string(ended.si_status)
-                                       : std::string("signal ") + strsignal(ended.si_status);
 }
 
 } // namespace previrt

@@ -3,9 +3,9 @@
 
 #include "host/program.hpp"
 #include "monitor/folder/choice.hpp"
+#include "monitor/server/server_process.hpp"
 
 #include <string>
-#include <sys/types.h>
 
 namespace previrt {
 
@@ -14,7 +14,7 @@ class FolderServer {
 public:
     // Throws InputError if this machine lacks something.
     explicit FolderServer(const FolderChoice& choice);
-    FolderServer(FolderServer&& other) noexcept;
+    FolderServer(FolderServer&& other) noexcept = default;
     FolderServer& operator=(FolderServer&&) = delete;
     FolderServer(const FolderServer&) = delete;
     FolderServer& operator=(const FolderServer&) = delete;
@@ -27,12 +27,8 @@ public:
     [[nodiscard]] std::string describe_end();
 
 private:
-    [[nodiscard]] std::string wait();
-    [[nodiscard]] std::string last_message() const;
-
     Descriptor connection_;
-    Descriptor messages_;
-    pid_t process_ = 0;
+    ServerProcess process_;
 };
 
 // Throws InputError if virtiofsd is missing.
