@@ -3,6 +3,7 @@
 
 #include "host/input_error.hpp"
 #include "host/program.hpp"
+#include "monitor/disk/storage_daemon.hpp"
 #include "monitor/folder/folder_server.hpp"
 #include "toolchain/linux/compiler.hpp"
 #include "toolchain/linux/source.hpp"
@@ -47,6 +48,7 @@ std::vector<ToolReport> examine_tools() {
                         return "the programs that pack a guest's userland are there";
                     }),
             examine("run --root, --share", probe_folders),
+            examine("run --disk F,format=qcow2", probe_images),
             examine("pack --for xen", [] {
                 read_vmm_image(Hypervisor::xen);
                 return "the in-place VMM for Xen is there";

@@ -100,8 +100,9 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
     command
         ->add_option(
             "--disk", options->disks,
-            "FILE[,ro][,snapshot][,cache=unsafe][,format=raw]: a disk with the bytes of a file or block "
-            "device; several times for several disks (docs/disks.md)")
+            "FILE[,ro][,snapshot][,cache=unsafe][,format=FORMAT][,backing=FILE[,backing-format=FORMAT]]: a "
+            "disk with the bytes of a file or block device, or an image (raw, qcow2, vmdk, vdi, vpc, vhdx); "
+            "several times for several disks (docs/disks.md)")
         ->allow_extra_args(false);
     command->add_option("--root", options->root,
                         "A folder that is the guest's root file system; what the guest writes stays in its "

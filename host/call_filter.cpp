@@ -31,7 +31,8 @@ void check(int result) {
 
 } // namespace
 
-CallFilter::CallFilter() : filter_(seccomp_init(SCMP_ACT_KILL_PROCESS)) {
+CallFilter::CallFilter(Other other)
+    : filter_(seccomp_init(other == Other::fails ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS)) {
     if (filter_ == nullptr) {
         throw InputError("no memory for a seccomp filter");
     }

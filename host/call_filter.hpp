@@ -8,11 +8,15 @@
 
 namespace previrt {
 
-// The system calls that a thread needs; any other call ends the process by SIGSYS. The filter always allows
-// the calls of the C and C++ runtimes. Each function throws InputError if the kernel has no such filters.
+// The system calls that a thread needs. The filter always allows the calls of the C and C++ runtimes. Each
+// function throws InputError if the kernel has no such filters.
 class CallFilter {
 public:
-    CallFilter();
+    enum class Other : std::uint8_t {
+        ends_process, // by SIGSYS
+        fails,        // EPERM: for a program whose calls nobody knows exactly
+    };
+    explicit CallFilter(Other other = Other::ends_process);
 
     void allow(std::initializer_list<int> calls);
     // With these arguments only.

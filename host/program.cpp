@@ -34,6 +34,7 @@ std::string package_of(const std::string& name) {
         {"ld.lld-19", "lld-19"},
         {"ldd", "libc-bin"},
         {"llvm-objcopy-19", "llvm-19"},
+        {"qemu-storage-daemon", "qemu-system-common"},
         {"qemu-system-x86_64", "qemu-system-x86"},
         {"xz", "xz-utils"},
     };
@@ -130,7 +131,7 @@ Pipe make_pipe() {
 
 pid_t start_program(const Program& program, const ProgramDescriptors& descriptors) {
     std::vector<std::string> variables;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
+    for (char** variable = environ; !program.has_own_environment && *variable != nullptr; ++variable) {
         const std::string text = *variable;
         bool replaced = false;
         for (const auto& [name, value] : program.environment) {

@@ -21,6 +21,8 @@ struct Program {
     Rights rights = Rights::ours;
     // Descriptors that it gets, under the same numbers.
     std::vector<int> inherited = {}; // NOLINT(readability-redundant-member-init): may be left out
+    // It gets nothing of this program's environment.
+    bool has_own_environment = false;
 };
 
 // The descriptors that become 0, 1 and 2 of the program.

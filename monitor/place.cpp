@@ -5,6 +5,7 @@
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "monitor/disk/choice.hpp"
+#include "monitor/disk/storage_daemon.hpp"
 #include "monitor/folder/choice.hpp"
 #include "monitor/folder/folder_server.hpp"
 #include "monitor/kvm/place.hpp"
@@ -17,6 +18,7 @@
 #include "toolchain/image/kernel_file.hpp"
 #include "toolchain/image/pvh_note.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace previrt {
@@ -207,7 +209,9 @@ void check_disks(const RunOptions& options, const Place& place) {
         throw InputError("--disk: the controllers have their registers below 4 GiB, so that --memory may be "
                          "4048M at most");
     }
-    parse_disks(options.disks);
+    if (std::ranges::any_of(parse_disks(options.disks), &DiskChoice::is_image)) {
+        require_storage_daemon();
+    }
 }
 
 void check_folders(const RunOptions& options, const Place& place) {

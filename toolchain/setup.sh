@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034
 build_packages=(
     binutils ca-certificates cmake g++-12 gcc-12 git libbz2-dev libcli11-dev libelf-dev
-    libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libseccomp-dev libslirp-dev liburing-dev libxen-dev libzstd-dev
+    libgtest-dev liblz4-dev liblzma-dev liblzo2-dev libnbd-dev libseccomp-dev libslirp-dev liburing-dev libxen-dev libzstd-dev
     llvm-19-dev nettle-dev ninja-build nlohmann-json3-dev pkg-config python3 zlib1g-dev
 )
 # To build kernels, and to boot them on bare metal.
@@ -13,11 +13,11 @@ build_packages=(
 kernel_packages=(
     bc bison busybox-static cpio flex kmod libssl-dev lz4 make patch perl qemu-system-x86 rsync xz-utils
 )
-# fio, and the tools of file systems and networks: programs that know nothing of previrt judge what a guest does.
+# fio, and the tools of file systems, images and networks: programs that know nothing of previrt judge what a guest does.
 # shellcheck disable=SC2034
 test_packages=(
-    btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio iproute2 iptables libclang-19-dev libclang-rt-19-dev lld-19
-    llvm-19 nftables xfsprogs zstd
+    btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio iproute2 iptables libclang-19-dev
+    libclang-rt-19-dev lld-19 llvm-19 nftables qemu-system-common qemu-utils xfsprogs zstd
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

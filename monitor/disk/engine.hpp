@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "host/program.hpp"
+
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,7 +66,11 @@ public:
 // `overlay`: -1: there is none. Each throws InputError if this machine has not what it needs.
 std::unique_ptr<DiskEngine> make_ring_engine(int file, int overlay, const DiskEvents& events);
 std::unique_ptr<DiskEngine> make_worker_engine(int file, int overlay, const DiskEvents& events);
-// The first that this machine has.
+// For an image. `connection`: to a daemon that serves it by the NBD protocol. `patience`: for answers after
+// the guest's end.
+std::unique_ptr<DiskEngine> make_image_engine(Descriptor connection, int overlay, const DiskEvents& events,
+                                              std::chrono::milliseconds patience = std::chrono::seconds(30));
+// The first of ring and workers that this machine has.
 std::unique_ptr<DiskEngine> make_disk_engine(int file, int overlay, const DiskEvents& events);
 
 } // namespace previrt

@@ -14,12 +14,17 @@ Ring& ring_at(std::span<std::uint8_t> vmm_memory, const monitored::Part& part) {
     return *reinterpret_cast<Ring*>(vmm_memory.subspan(part.offset, sizeof(Ring)).data());
 }
 
+std::unique_ptr<DiskEngine> make_engine(DiskFile& file, const DiskEvents& events) {
+    const int overlay = file.overlay() != nullptr ? file.overlay()->number() : -1;
+    return file.daemon() != nullptr ? make_image_engine(file.daemon()->take_connection(), overlay, events)
+                                    : make_disk_engine(file.number(), overlay, events);
+}
+
 } // namespace
 
 GuestDisks::GuestDisk::GuestDisk(const DiskChoice& choice)
     : file(choice), called(make_event()), ended(make_event()),
-      engine(make_disk_engine(file.number(), file.overlay() != nullptr ? file.overlay()->number() : -1,
-                              {.called = called.number(), .ended = ended.number()})) {}
+      engine(make_engine(file, {.called = called.number(), .ended = ended.number()})) {}
 
 GuestDisks::GuestDisks(const std::vector<std::string>& texts) {
     for (const DiskChoice& choice : parse_disks(texts)) {
@@ -57,9 +62,9 @@ void GuestDisks::describe(std::ostream& output) const {
         const DiskChoice& choice = disk->file.choice();
         output << "previrt: disk " << choice.path << ": " << disk->file.disk().bytes / mib
                << " MiB in blocks of " << disk->file.disk().block_bytes << " bytes, by "
-               << disk->engine->name() << (choice.is_read_only ? ", read only" : "")
-               << (choice.is_snapshot ? ", snapshot" : "") << (choice.is_unsafe ? ", flushes do nothing" : "")
-               << '\n';
+               << disk->engine->name() << (choice.is_image() ? " from " + choice.format : std::string())
+               << (choice.is_read_only ? ", read only" : "") << (choice.is_snapshot ? ", snapshot" : "")
+               << (choice.is_unsafe ? ", flushes do nothing" : "") << '\n';
     }
 }
 
@@ -80,9 +85,14 @@ void GuestDisks::describe_end(std::ostream& output) const {
 
 void GuestDisks::tell_failures(std::ostream& output) const {
     for (const auto& disk : disks_) {
+        const std::string& path = disk->file.choice().path;
         if (disk->server != nullptr && disk->server->counts().failed != 0) {
-            output << "previrt: disk " << disk->file.choice().path << ": " << disk->server->counts().failed
+            output << "previrt: disk " << path << ": " << disk->server->counts().failed
                    << " requests of the guest failed; the first, a " << disk->server->first_failure() << '\n';
+        }
+        if (disk->file.daemon() != nullptr) {
+            const std::string trouble = disk->file.daemon()->describe_trouble();
+            output << (trouble.empty() ? "" : "previrt: disk " + path + ": " + trouble + "\n");
         }
     }
 }

@@ -141,6 +141,19 @@ void confine_disk_caller(int file, int overlay, pid_t group) {
     filter.apply();
 }
 
+void confine_image_thread(int connection, int copies, pid_t group) {
+    CallFilter filter;
+    filter.allow({SCMP_SYS(read), SCMP_SYS(poll)});
+    for (const int call : {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(close)}) {
+        filter.allow(call, {CallFilter::equals_int(0, connection)});
+    }
+    for (const int call : {SCMP_SYS(preadv), SCMP_SYS(pwritev)}) {
+        filter.allow(call, {CallFilter::equals_int(0, copies)});
+    }
+    allow_calls_of(filter, group);
+    filter.apply();
+}
+
 void confine_disk_worker(int file, int overlay) {
     CallFilter filter;
     for (const int number : {file, overlay}) {

@@ -23,6 +23,8 @@ void confine_console_thread(int listener, pid_t group = 0);
 void confine_disk_thread(int ring, pid_t group = 0);
 // Waits for a disk's workers, and reads these files without waiting. `overlay`: -1: there is none.
 void confine_disk_caller(int file, int overlay, pid_t group = 0);
+// Serves a disk by this connection to a daemon, and copies by way of this file.
+void confine_image_thread(int connection, int copies, pid_t group = 0);
 // Reads, writes and synchronizes these files of a disk. `overlay`: -1: there is none.
 void confine_disk_worker(int file, int overlay);
 // The same for folders: it sends descriptors to their servers, and waits for a server's end.

@@ -5,6 +5,8 @@
 #include "host/input_error.hpp"
 #include "monitor/channel/agent_initrd.hpp"
 #include "monitor/disk/disk_file.hpp"
+#include "monitor/disk/image.hpp"
+#include "monitor/disk/storage_daemon.hpp"
 #include "monitor/folder/choice.hpp"
 #include "monitor/folder/folder_server.hpp"
 #include "monitor/network/choice.hpp"
@@ -26,23 +28,50 @@ std::string options_behind_name(const std::string& net) {
     return comma == std::string::npos ? "" : net.substr(comma);
 }
 
-// QEMU's own controller. A file is a set of descriptors of one descriptor, which QEMU opens by the set's
-// name.
-void add_disk(MachineOptions& machine, DiskChoice choice, std::size_t number) {
+std::string double_commas(const std::string& text) {
+    std::string doubled;
+    for (const char character : text) {
+        doubled += character == ',' ? std::string(",,") : std::string(1, character);
+    }
+    return doubled;
+}
+
+// A file is a set of descriptors of one descriptor, which QEMU opens by the set's name.
+std::string hand_on_set(MachineOptions& machine, Descriptor file) {
+    const std::string set = std::to_string(machine.hand_on(std::move(file)));
+    machine.qemu.insert(machine.qemu.end(), {"-add-fd", "fd=" + set + ",set=" + set});
+    return "/dev/fdset/" + set;
+}
+
+// An option of QEMU's that opens the disk's files.
+std::string describe_files(MachineOptions& machine, DiskChoice choice) {
+    // QEMU makes a snapshot's temporary file.
+    choice.is_read_only = choice.is_read_only || choice.is_snapshot;
+    choice.is_snapshot = false;
+    if (!choice.is_image()) {
+        return "format=raw,file.driver=file,file.locking=on,auto-read-only=off,discard=unmap,file.filename=" +
+               hand_on_set(machine, DiskFile(choice).take());
+    }
+    Image image = open_image(choice);
+    examine_image(image);
+    std::vector<std::string> names;
+    for (ImageFile& file : image) {
+        names.push_back(hand_on_set(machine, std::move(file.file.descriptor)));
+    }
+    return "file=" +
+           double_commas("json:" + describe_for_qemu(image, choice.is_unsafe,
+                                                     [&](std::size_t place) { return names[place]; }));
+}
+
+// QEMU's own controller.
+void add_disk(MachineOptions& machine, const DiskChoice& choice, std::size_t number) {
     const std::string name = "disk" + std::to_string(number);
-    std::string drive =
-        "if=none,format=raw,file.driver=file,file.locking=on,auto-read-only=off,discard=unmap,id=" + name +
-        ",file.filename=/dev/fdset/" + std::to_string(number);
+    std::string drive = "if=none,id=" + name + "," + describe_files(machine, choice);
     drive += choice.is_snapshot ? ",snapshot=on" : "";
     drive += choice.is_read_only ? ",read-only=on" : "";
     drive += choice.is_unsafe ? ",cache=unsafe" : "";
-    choice.is_read_only = choice.is_read_only || choice.is_snapshot;
-    choice.is_snapshot = false; // QEMU makes the temporary file
-    const int file = machine.hand_on(DiskFile(choice).take());
-    for (const std::string& word :
-         {std::string("-add-fd"), "fd=" + std::to_string(file) + ",set=" + std::to_string(number),
-          std::string("-drive"), drive, std::string("-device"),
-          "nvme,serial=previrt-" + name + ",drive=" + name}) {
+    for (const std::string& word : {std::string("-drive"), drive, std::string("-device"),
+                                    "nvme,serial=previrt-" + name + ",drive=" + name}) {
         machine.qemu.push_back(word);
     }
 }
@@ -59,13 +88,10 @@ void add_folder(MachineOptions& machine, FolderServer& server, const std::string
             machine.qemu.push_back(word);
         }
     }
-    std::string escaped;
-    for (const char character : tag) {
-        escaped += character == ',' ? std::string(",,") : std::string(1, character);
-    }
     for (const std::string& word :
          {std::string("-chardev"), "socket,id=" + name + ",fd=" + std::to_string(connection),
-          std::string("-device"), "vhost-user-fs-pci,queue-size=1024,chardev=" + name + ",tag=" + escaped}) {
+          std::string("-device"),
+          "vhost-user-fs-pci,queue-size=1024,chardev=" + name + ",tag=" + double_commas(tag)}) {
         machine.qemu.push_back(word);
     }
 }

@@ -21,10 +21,12 @@ std::string refusal_of(const std::string& text) {
 TEST(DiskChoice, HasTheFileAndItsProperties) {
     const DiskChoice plain = parse_disk("a/b c.img");
     EXPECT_EQ(plain.path, "a/b c.img");
-    EXPECT_FALSE(plain.is_read_only || plain.is_snapshot || plain.is_unsafe || plain.says_format);
+    EXPECT_FALSE(plain.is_read_only || plain.is_snapshot || plain.is_unsafe || plain.is_image());
+    EXPECT_EQ(plain.format, "");
     EXPECT_TRUE(parse_disk("a,ro").is_read_only);
     const DiskChoice all = parse_disk("a,snapshot,cache=unsafe,format=raw");
-    EXPECT_TRUE(all.is_snapshot && all.is_unsafe && all.says_format);
+    EXPECT_TRUE(all.is_snapshot && all.is_unsafe);
+    EXPECT_EQ(all.format, "raw");
     EXPECT_EQ(all.path, "a");
 }
 
@@ -52,12 +54,48 @@ TEST(DiskChoice, WhatIsNotKnownIsRefusedWithWhatIs) {
     EXPECT_NE(refusal_of(",ro").find("there is no file's name"), std::string::npos);
 }
 
-TEST(DiskChoice, OtherFormatsAreToBeConverted) {
-    for (const char* const format : {"qcow2", "vmdk", "vhdx"}) {
-        EXPECT_NE(refusal_of("a.img,format=" + std::string(format))
-                      .find("qemu-img convert -f " + std::string(format) + " -O raw a.img NEW"),
-                  std::string::npos);
+TEST(DiskChoice, HasTheFormatThatIsSaid) {
+    for (const char* const format : {"qcow2", "vmdk", "vdi", "vpc", "vhdx"}) {
+        const DiskChoice choice = parse_disk("a.img,ro,format=" + std::string(format));
+        EXPECT_EQ(choice.format, format);
+        EXPECT_TRUE(choice.is_image());
+        EXPECT_FALSE(choice.is_written());
     }
+    EXPECT_FALSE(parse_disk("a,format=raw").is_image());
+    EXPECT_NE(refusal_of("a,format=raw,format=qcow2").find("'format=qcow2' is there twice"),
+              std::string::npos);
+    EXPECT_NE(refusal_of("a.img,format=qed")
+                  .find("the formats are raw, qcow2, vmdk, vdi, vpc, vhdx; `qemu-img convert -f qed -O qcow2 "
+                        "a.img NEW`"),
+              std::string::npos);
+    EXPECT_NE(refusal_of("a,format=").find("`qemu-img convert -f FORMAT -O qcow2 a NEW`"), std::string::npos);
+}
+
+TEST(DiskChoice, HasTheBackingFilesInTheirOrder) {
+    const DiskChoice choice = parse_disk("a,format=qcow2,backing=b,,ro,ro,backing-format=qcow2,backing=/c");
+    EXPECT_EQ(choice.path, "a");
+    EXPECT_TRUE(choice.is_read_only);
+    ASSERT_EQ(choice.backing.size(), 2U);
+    EXPECT_EQ(choice.backing[0].path, "b,ro");
+    EXPECT_EQ(choice.backing[0].format, "qcow2");
+    EXPECT_EQ(choice.backing[1].path, "/c");
+    EXPECT_EQ(choice.backing[1].format, "");
+    EXPECT_EQ(parse_disk("a,backing=b,format=vmdk").backing.size(), 1U);
+    for (const char* const text : {"a,backing=b", "a,format=raw,backing=b", "a,format=vdi,backing=b"}) {
+        EXPECT_NE(refusal_of(text).find("only qcow2 and vmdk have backing files"), std::string::npos) << text;
+    }
+    EXPECT_NE(refusal_of("a,format=qcow2,backing=b,backing=c").find("'backing=c': b is raw"),
+              std::string::npos);
+    EXPECT_NE(refusal_of("a,format=qcow2,backing=").find("'backing=' has no file's name"), std::string::npos);
+    EXPECT_NE(refusal_of("a,format=qcow2,backing-format=raw").find("is not understood there"),
+              std::string::npos);
+    EXPECT_NE(refusal_of("a,format=qcow2,backing=b,backing-format=x").find("the formats are raw"),
+              std::string::npos);
+    std::string many = "a,format=qcow2";
+    for (int i = 0; i < 17; ++i) {
+        many += ",backing=b,backing-format=qcow2";
+    }
+    EXPECT_NE(refusal_of(many).find("16 backing files at most"), std::string::npos);
 }
 
 TEST(DiskChoice, EightDisksAtMost) {

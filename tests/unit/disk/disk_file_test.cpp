@@ -76,8 +76,8 @@ TEST_F(DiskFiles, WhatIsNoDiskIsRefusedByName) {
 TEST_F(DiskFiles, AQcow2ImageIsADiskOnlyIfTheUserSaysSo) {
     const std::string image = directory_.write("image", "QFI\xfb");
     std::filesystem::resize_file(image, 1024);
-    EXPECT_TRUE(contains(refusal_of({.path = image}), "qemu-img convert -f qcow2 -O raw " + image));
-    EXPECT_EQ(refusal_of({.path = image, .says_format = true}), "");
+    EXPECT_TRUE(contains(refusal_of({.path = image}), "with ,format=qcow2 the guest gets the disk in it"));
+    EXPECT_EQ(refusal_of({.path = image, .format = "raw"}), "");
 }
 
 TEST_F(DiskFiles, AreWrittenByOneGuest) {
