@@ -16,10 +16,12 @@
 #include <fcntl.h>
 #include <initializer_list>
 #include <linux/fs.h>
+#include <poll.h>
 #include <sched.h>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 namespace previrt {
@@ -92,7 +94,21 @@ void allow_images(CallFilter& filter) {
 }
 
 // A killed monitor leaves no program behind: this one ends as if it were asked to, so that what it has
-// answered is in the image. Before, Linux would have killed it.
+// answered is in the image. The monitor reads its messages, as nobody else does, and Linux tells when it has
+// gone. A signal at the parent's death would need the right to send it, which a monitor has given up.
+void end_with_monitor() {
+    std::thread([] {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        pollfd messages{.fd = STDERR_FILENO, .events = 0, .revents = 0};
+        while (poll(&messages, 1, -1) != 1) {
+        }
+        syscall(SYS_tgkill, getpid(), getpid(), SIGTERM);
+    }).detach();
+    prctl(PR_SET_PDEATHSIG, 0); // it was SIGKILL until here
+}
+
 [[gnu::constructor]] void confine() {
     try {
         find_images();
@@ -100,9 +116,9 @@ void allow_images(CallFilter& filter) {
         allow_threads(filter);
         allow_descriptors(filter);
         allow_images(filter);
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
         std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error of a call
-        filter.apply();
+        end_with_monitor();
+        filter.apply_to_all_threads();
     } catch (const std::exception& error) {
         constexpr std::string_view line_end = "\n";
         const std::string_view text = error.what();
