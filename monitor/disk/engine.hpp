@@ -61,6 +61,9 @@ public:
     };
     virtual Turn turn(bool sleeps) = 0;
     virtual std::optional<FileResult> next() = 0;
+
+    // After the last turn: whoever has the disk answers no more.
+    [[nodiscard]] virtual bool has_lost_disk() const { return false; }
 };
 
 // `overlay`: -1: there is none. Each throws InputError if this machine has not what it needs.

@@ -91,7 +91,7 @@ void GuestDisks::tell_failures(std::ostream& output) const {
                    << " requests of the guest failed; the first, a " << disk->server->first_failure() << '\n';
         }
         if (disk->file.daemon() != nullptr) {
-            const std::string trouble = disk->file.daemon()->describe_trouble();
+            const std::string trouble = disk->file.daemon()->describe_trouble(disk->engine->has_lost_disk());
             output << (trouble.empty() ? "" : "previrt: disk " + path + ": " + trouble + "\n");
         }
     }

@@ -60,7 +60,7 @@ public:
         }
         completed_.reserve(slots);
         if (overlay >= 0) {
-            overlay_.emplace(-1, overlay);
+            overlay_ = std::make_unique<CallWorkers>(-1, overlay);
         }
     }
 
@@ -122,6 +122,8 @@ public:
         results_.pop_front();
         return result;
     }
+
+    [[nodiscard]] bool has_lost_disk() const override { return is_lost_; }
 
 private:
     // Of a slot.
@@ -201,7 +203,8 @@ private:
                             completion, frees ? 0 : LIBNBD_CMD_FLAG_NO_HOLE);
     }
 
-    // By libnbd, in a call of this thread, with the handle's lock.
+    // By libnbd, in a call of this thread, with the handle's lock. The type is libnbd's.
+    // NOLINTNEXTLINE(readability-non-const-parameter)
     static int complete(void* call_of_slot, int* error) {
         Call& call = *static_cast<Call*>(call_of_slot);
         call.error = *error;
@@ -275,7 +278,7 @@ private:
     std::vector<unsigned> completed_;
     std::deque<unsigned> waiting_;
     std::deque<FileResult> results_;
-    std::optional<CallWorkers> overlay_;
+    std::unique_ptr<CallWorkers> overlay_; // nullptr: there is none
     bool is_lost_ = false;
     bool has_ended_ = false;
     Handle handle_; // the last: its end calls `complete`

@@ -134,9 +134,13 @@ void StorageDaemon::end() {
     (void)process_.wait(patience);
 }
 
-std::string StorageDaemon::describe_trouble() {
-    const std::string end =
-        process_.has_ended() ? std::string(program) + " has ended: " + process_.wait({}) : std::string();
+std::string StorageDaemon::describe_trouble(bool is_lost) {
+    constexpr std::chrono::seconds moment(5);
+    std::string end;
+    if (is_lost || process_.has_ended()) {
+        end = std::string(program) +
+              " serves the image no more: " + process_.wait(is_lost ? moment : moment.zero());
+    }
     const std::string message = without_option(process_.last_message());
     return end + (end.empty() || message.empty() ? "" : "; ") + message;
 }

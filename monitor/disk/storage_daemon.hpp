@@ -27,8 +27,9 @@ public:
     // To be taken once: a connection, for the NBD protocol.
     [[nodiscard]] Descriptor take_connection() { return std::move(connection_); }
     [[nodiscard]] pid_t process() const { return process_.process(); }
-    // That it has ended, and its last message. Empty: there is neither.
-    [[nodiscard]] std::string describe_trouble();
+    // That it has ended, and its last message. Empty: there is neither. `is_lost`: its connection has ended,
+    // and it takes a moment more.
+    [[nodiscard]] std::string describe_trouble(bool is_lost);
 
 private:
     void start(bool is_unsafe);

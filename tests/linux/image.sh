@@ -136,5 +136,5 @@ wait $process || status=$?
 cat "$work/console" "$work/messages"
 [ $status -eq 0 ] || fail "status $status behind a killed daemon"
 grep -q 'disk: the guest goes on' "$work/console" || fail "the guest does not go on"
-[ "$(grep -c 'qemu-storage-daemon has ended: signal Killed' "$work/messages")" -eq 1 ] || fail "nobody told of the killed daemon"
+[ "$(grep -c 'qemu-storage-daemon serves the image no more: signal Killed' "$work/messages")" -eq 1 ] || fail "nobody told of the killed daemon"
 echo "image: all passed on $on"
