@@ -61,7 +61,8 @@ void start_events();
 void start_segments();
 void start_entries();
 void start_console();
-// Called after the start of events and tables. Waits for dom0.
+// Called after the start of events and tables. They wait for dom0.
 void start_network();
+void start_disks();
 
 } // namespace previrt::xen

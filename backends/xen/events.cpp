@@ -3,6 +3,7 @@
 #include "backends/xen/domain.hpp"
 #include "backends/xen/event_ports.hpp"
 #include "backends/xen/layout.hpp"
+#include "inplace-vmm/backend/disk.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -15,7 +16,7 @@ namespace previrt::xen {
 
 namespace {
 
-constexpr unsigned most_ports = 4; // timer, console, xenstore, network
+constexpr unsigned most_ports = 4 + backend::most_disks; // timer, console, xenstore, network
 evtchn_port_t ports[most_ports];
 unsigned port_count;
 std::uint32_t timer;

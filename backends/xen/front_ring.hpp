@@ -9,9 +9,9 @@ namespace previrt::xen {
 
 // A page with a ring of requests, and of the responses that take their places (xen/io/ring.h). The counters
 // only grow (modulo 2^32).
-template <typename Request, typename Response>
+template <typename Request, typename Response, std::uint32_t slot_count = 256>
 struct SharedRing {
-    static constexpr std::uint32_t size = 256;
+    static constexpr std::uint32_t size = slot_count;
 
     union Slot {
         Request request;
@@ -29,10 +29,10 @@ struct SharedRing {
 // The front-end's side. The other domain can write all of the page at any time. Therefore the front-end keeps
 // its own counters and never reads them back; it reads the back-end's counter once, and believes it only
 // within the number of requests.
-template <typename Request, typename Response>
+template <typename Request, typename Response, std::uint32_t slot_count = 256>
 class FrontRing {
 public:
-    using Ring = SharedRing<Request, Response>;
+    using Ring = SharedRing<Request, Response, slot_count>;
 
     // `page`: zeros, not shared yet.
     void start(Ring& ring) {
@@ -50,6 +50,8 @@ public:
         ++produced_;
     }
 
+    // The back-end sees no request before push().
+    [[nodiscard]] bool has_unpushed() const { return produced_ != pushed_; }
     // Called after some requests: whether the back-end wants a notification.
     bool push() {
         const std::uint32_t before = pushed_;

@@ -14,8 +14,7 @@ namespace previrt::xen {
 
 enum class Grant : std::uint8_t { to_read, to_write };
 
-void start_grants(domid_t to);
 // Returns the first page's reference; those of the others follow it.
-grant_ref_t grant_pages(const std::uint8_t* first, unsigned count, Grant grant);
+grant_ref_t grant_pages(domid_t to, const std::uint8_t* first, unsigned count, Grant grant);
 
 } // namespace previrt::xen

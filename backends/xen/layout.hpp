@@ -11,9 +11,10 @@ constexpr std::uint64_t boot_address = 0xffffffff80000000;
 constexpr std::uint64_t image_address = 0xffffffffffe00000;
 
 // In the table of the last 2 MiB, behind the image.
+constexpr unsigned grant_table_index = 500;
+constexpr unsigned grant_table_frames = 8; // 4096 grants
 constexpr unsigned window_index = 508;
 constexpr unsigned shared_info_index = 509;
-constexpr unsigned grant_table_index = 510;
 constexpr std::uint64_t window_address = image_address + (std::uint64_t{window_index} << 12U);
 constexpr std::uint64_t shared_info_address = image_address + (std::uint64_t{shared_info_index} << 12U);
 

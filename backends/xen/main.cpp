@@ -50,6 +50,7 @@ void xen_start(const start_info* info) {
     start_events();
     start_shadow_tables(take_memory);
     start_network();
+    start_disks();
     load_guest(package());
     enter_guest();
 }

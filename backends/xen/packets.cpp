@@ -2,6 +2,7 @@
 // A network device of another domain, by the two rings of xen/io/netif.h.
 #include "inplace-vmm/backend/packets.hpp"
 #include "backends/xen/domain.hpp"
+#include "backends/xen/domain_store.hpp"
 #include "backends/xen/event_ports.hpp"
 #include "backends/xen/grants.hpp"
 #include "backends/xen/receive_ring.hpp"
@@ -14,7 +15,6 @@ namespace previrt::xen {
 
 namespace {
 
-constinit Xenstore store;
 constinit Vif vif;
 constinit TransmitRing transmit;
 constinit ReceiveRing receive;
@@ -25,7 +25,7 @@ bool is_there;
 template <typename Page>
 Page& take_ring(std::uint8_t*& memory, grant_ref_t& grant) {
     auto* const page = reinterpret_cast<Page*>(memory);
-    grant = grant_pages(memory, 1, Grant::to_write);
+    grant = grant_pages(vif.backend(), memory, 1, Grant::to_write);
     memory += page_size;
     return *page;
 }
@@ -37,9 +37,11 @@ VifEnds make_rings() {
                                        ReceiveRing::longest_packet);
     auto& transmit_page = take_ring<TransmitPage>(memory, ends.transmit_ring);
     auto& receive_page = take_ring<ReceivePage>(memory, ends.receive_ring);
-    transmit.start(transmit_page, memory, grant_pages(memory, TransmitRing::pages, Grant::to_read));
+    transmit.start(transmit_page, memory,
+                   grant_pages(vif.backend(), memory, TransmitRing::pages, Grant::to_read));
     memory += std::size_t{TransmitRing::pages} * page_size;
-    receive.start(receive_page, memory, grant_pages(memory, ReceiveRing::pages, Grant::to_write));
+    receive.start(receive_page, memory,
+                  grant_pages(vif.backend(), memory, ReceiveRing::pages, Grant::to_write));
     receive.push();
     ends.port = port;
     return ends;
@@ -58,20 +60,13 @@ void wait_for_link() {
 } // namespace
 
 void start_network() {
-    if (domain.is_initial || domain.info->store_mfn == 0) {
-        return;
-    }
-    const auto* const pages = reinterpret_cast<const std::uint64_t*>(MACH2PHYS_VIRT_START);
-    store.start(*reinterpret_cast<xenstore_domain_interface*>(page_pointer(pages[domain.info->store_mfn])),
-                domain.info->store_evtchn);
-    is_there = vif.find(store);
+    Xenstore* const store = domain_store();
+    is_there = store != nullptr && vif.find(*store);
     if (!is_there) {
         return;
     }
-    start_grants(vif.backend());
     port = allocate_port(vif.backend());
     listen(port);
-    listen(domain.info->store_evtchn);
     vif.offer(make_rings());
     wait_for_link();
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "backends/xen/fixed_text.hpp"
-#include "backends/xen/interface.hpp"
-#include "backends/xen/xenstore.hpp"
+#include "backends/xen/device_node.hpp"
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace previrt::xen {
 
@@ -28,7 +24,7 @@ public:
     // False: there is no device, or an invalid one.
     bool find(Xenstore& store);
     [[nodiscard]] const Address& address() const { return address_; }
-    [[nodiscard]] std::uint16_t backend() const { return backend_; }
+    [[nodiscard]] std::uint16_t backend() const { return node_.backend(); }
 
     // The rings are ready. The back-end gets them once it waits for them.
     void offer(const VifEnds& ends);
@@ -42,23 +38,10 @@ public:
     [[nodiscard]] bool is_closed() const { return is_closed_; }
 
 private:
-    static constexpr std::size_t longest_name = 256;
-
-    std::optional<std::string_view> read(std::string_view name, std::span<char> room);
-    bool write(std::string_view name, std::string_view value);
-    bool write(std::string_view name, std::uint32_t value);
     bool tell(const VifEnds& ends);
-    [[nodiscard]] FixedText<longest_name> of_backend(std::string_view name) const;
-    [[nodiscard]] std::uint32_t read_of_backend(std::string_view name, std::uint32_t most,
-                                                std::uint32_t otherwise);
-    void follow();
+    void follow(unsigned state);
 
-    Xenstore* store_ = nullptr;
-    char number_[8] = {};
-    std::size_t number_length_ = 0;
-    char backend_name_[longest_name] = {}; // its directory in xenstore
-    std::size_t backend_length_ = 0;
-    std::uint16_t backend_ = 0;
+    DeviceNode node_;
     Address address_{};
     VifEnds ends_{};
     bool is_offered_ = false;

@@ -113,7 +113,7 @@ bool Xenstore::receive_header(xsd_sockmsg& header) {
 
 // It does not matter which watch it belongs to.
 bool Xenstore::receive_event(const xsd_sockmsg& header) {
-    event_came_ = true;
+    ++events_;
     return skip(header.len);
 }
 
@@ -165,13 +165,9 @@ std::optional<std::string_view> Xenstore::read(std::string_view name, std::span<
     return ask(XS_READ, parts, room);
 }
 
-std::optional<std::string_view> Xenstore::first_below(std::string_view name, std::span<char> room) {
+std::optional<std::string_view> Xenstore::names_below(std::string_view name, std::span<char> room) {
     const std::string_view parts[] = {name, end_of_text};
-    const std::optional<std::string_view> names = ask(XS_DIRECTORY, parts, room);
-    if (!names) {
-        return {};
-    }
-    return std::string_view(names->begin(), std::ranges::find(*names, '\0'));
+    return ask(XS_DIRECTORY, parts, room);
 }
 
 bool Xenstore::write(std::string_view name, std::string_view value) {
@@ -184,14 +180,12 @@ bool Xenstore::watch(std::string_view name) {
     return ask(XS_WATCH, parts);
 }
 
-bool Xenstore::take_events() {
+std::uint32_t Xenstore::events() {
     xsd_sockmsg header{};
     while (!is_broken_ && received() != 0 && receive_header(header)) {
         is_broken_ = header.type != XS_WATCH_EVENT || !receive_event(header);
     }
-    const bool came = event_came_;
-    event_came_ = false;
-    return came;
+    return events_;
 }
 
 } // namespace previrt::xen

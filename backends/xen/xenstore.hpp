@@ -24,13 +24,13 @@ public:
 
     // The answer is in `room`.
     std::optional<std::string_view> read(std::string_view name, std::span<char> room);
-    // The first of the names in a directory.
-    std::optional<std::string_view> first_below(std::string_view name, std::span<char> room);
+    // The names in a directory, each with a NUL behind it.
+    std::optional<std::string_view> names_below(std::string_view name, std::span<char> room);
     bool write(std::string_view name, std::string_view value);
     // A change there, or above, makes an event; the first event comes at once.
     bool watch(std::string_view name);
-    // Whether an event has come. Makes no request.
-    bool take_events();
+    // The number of events that have come. Makes no request.
+    std::uint32_t events();
 
 private:
     using Parts = std::span<const std::string_view>;
@@ -51,7 +51,7 @@ private:
     std::uint32_t produced_ = 0;
     std::uint32_t consumed_ = 0;
     std::uint32_t last_question_ = 0;
-    bool event_came_ = false;
+    std::uint32_t events_ = 0;
     bool is_broken_ = true;
 };
 

@@ -45,10 +45,12 @@ void Store::answer(const xsd_sockmsg& question, const std::string& text) {
         said = is_right ? nodes[name] : "";
         break;
     case XS_DIRECTORY:
-        for (const auto& [path, value] : nodes) {
+        for (std::string last; const auto& [path, value] : nodes) {
             if (path.starts_with(name + "/")) {
                 const std::string rest = path.substr(name.size() + 1);
-                said += rest.substr(0, rest.find('/')) + '\0';
+                const std::string next = rest.substr(0, rest.find('/'));
+                said += next != last ? next + '\0' : "";
+                last = next;
             }
         }
         is_right = !said.empty();
