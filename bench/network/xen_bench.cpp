@@ -98,7 +98,8 @@ private:
                                 .command_line = "console=hvc0 panic=-1 " + domain.options.append,
                                 .memory = domain.options.memory,
                                 .at_end = kept_at_end,
-                                .vif = vif};
+                                .vif = vif,
+                                .disks = {}};
         add(domain, {{.name = "vmlinux", .contents = read_file(domain.options.kernel)},
                      {.name = "initrd", .contents = read_file(domain.options.initrd)}});
         add(domain, dom0_network_files());

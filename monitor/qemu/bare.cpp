@@ -4,13 +4,11 @@
 #include "host/digest.hpp"
 #include "host/input_error.hpp"
 #include "monitor/channel/agent_initrd.hpp"
-#include "monitor/disk/disk_file.hpp"
-#include "monitor/disk/image.hpp"
-#include "monitor/disk/storage_daemon.hpp"
 #include "monitor/folder/choice.hpp"
 #include "monitor/folder/folder_server.hpp"
 #include "monitor/network/choice.hpp"
 #include "monitor/network/tap.hpp"
+#include "monitor/qemu/disk.hpp"
 #include "monitor/qemu/machine.hpp"
 #include "monitor/qemu/qemu.hpp"
 #include "toolchain/pack/command_line.hpp"
@@ -26,54 +24,6 @@ namespace {
 std::string options_behind_name(const std::string& net) {
     const std::size_t comma = net.find(',');
     return comma == std::string::npos ? "" : net.substr(comma);
-}
-
-std::string double_commas(const std::string& text) {
-    std::string doubled;
-    for (const char character : text) {
-        doubled += character == ',' ? std::string(",,") : std::string(1, character);
-    }
-    return doubled;
-}
-
-// A file is a set of descriptors of one descriptor, which QEMU opens by the set's name.
-std::string hand_on_set(MachineOptions& machine, Descriptor file) {
-    const std::string set = std::to_string(machine.hand_on(std::move(file)));
-    machine.qemu.insert(machine.qemu.end(), {"-add-fd", "fd=" + set + ",set=" + set});
-    return "/dev/fdset/" + set;
-}
-
-// An option of QEMU's that opens the disk's files.
-std::string describe_files(MachineOptions& machine, DiskChoice choice) {
-    // QEMU makes a snapshot's temporary file.
-    choice.is_read_only = choice.is_read_only || choice.is_snapshot;
-    choice.is_snapshot = false;
-    if (!choice.is_image()) {
-        return "format=raw,file.driver=file,file.locking=on,auto-read-only=off,discard=unmap,file.filename=" +
-               hand_on_set(machine, DiskFile(choice).take());
-    }
-    Image image = open_image(choice);
-    examine_image(image);
-    std::vector<std::string> names;
-    for (ImageFile& file : image) {
-        names.push_back(hand_on_set(machine, std::move(file.file.descriptor)));
-    }
-    return "file=" +
-           double_commas("json:" + describe_for_qemu(image, choice.is_unsafe,
-                                                     [&](std::size_t place) { return names[place]; }));
-}
-
-// QEMU's own controller.
-void add_disk(MachineOptions& machine, const DiskChoice& choice, std::size_t number) {
-    const std::string name = "disk" + std::to_string(number);
-    std::string drive = "if=none,id=" + name + "," + describe_files(machine, choice);
-    drive += choice.is_snapshot ? ",snapshot=on" : "";
-    drive += choice.is_read_only ? ",read-only=on" : "";
-    drive += choice.is_unsafe ? ",cache=unsafe" : "";
-    for (const std::string& word : {std::string("-drive"), drive, std::string("-device"),
-                                    "nvme,serial=previrt-" + name + ",drive=" + name}) {
-        machine.qemu.push_back(word);
-    }
 }
 
 // QEMU's own device. The server maps the machine's memory, which therefore is a file.
@@ -123,7 +73,7 @@ MachineOptions machine_for(const RunOptions& options, std::vector<FolderServer>&
         add({"-nic", "tap,fd=" + std::to_string(tap) + options_behind_name(options.net) + ",model=e1000"});
     }
     for (const DiskChoice& choice : parse_disks(options.disks)) {
-        add_disk(machine, choice, ++disks);
+        add_disk(machine, choice, ++disks, QemuDisk::nvme);
     }
     for (const FolderChoice& choice : parse_folders(options)) {
         servers.emplace_back(choice);

@@ -51,4 +51,12 @@ std::string read_qemu_version() {
     return output.text.substr(0, output.text.find('\n'));
 }
 
+std::string double_commas(const std::string& text) {
+    std::string doubled;
+    for (const char character : text) {
+        doubled += character == ',' ? std::string(",,") : std::string(1, character);
+    }
+    return doubled;
+}
+
 } // namespace previrt

@@ -26,4 +26,7 @@ std::string isolation_by_qemu();
 // QEMU's version text. Throws InputError if QEMU does not run.
 std::string read_qemu_version();
 
+// As a value among others in an option of QEMU's: there a comma ends a value, and two are one.
+std::string double_commas(const std::string& text);
+
 } // namespace previrt

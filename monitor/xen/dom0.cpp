@@ -28,11 +28,19 @@ const std::vector<std::string> modules = {"drivers/xen/xen-evtchn.ko", "drivers/
 const std::vector<std::string> network_modules = {"net/llc/llc.ko", "net/802/stp.ko", "net/bridge/bridge.ko",
                                                   "drivers/net/ethernet/intel/e1000/e1000.ko",
                                                   "drivers/net/xen-netback/xen-netback.ko"};
+const std::vector<std::string> disk_modules = {"drivers/virtio/virtio.ko",
+                                               "drivers/virtio/virtio_ring.ko",
+                                               "drivers/virtio/virtio_pci_modern_dev.ko",
+                                               "drivers/virtio/virtio_pci_legacy_dev.ko",
+                                               "drivers/virtio/virtio_pci.ko",
+                                               "drivers/block/virtio_blk.ko",
+                                               "drivers/block/xen-blkback/xen-blkback.ko"};
 constexpr const char* netfront = "drivers/net/xen-netfront.ko";
 
 std::vector<std::string> all_modules() {
     std::vector<std::string> all = modules;
     all.insert(all.end(), network_modules.begin(), network_modules.end());
+    all.insert(all.end(), disk_modules.begin(), disk_modules.end());
     all.emplace_back(netfront);
     return all;
 }
@@ -77,8 +85,8 @@ constexpr const char* libraries[] = {"libc.so.6",
                                      "libz.so.1",
                                      "libzstd.so.1"};
 constexpr const char* loader = "lib64/ld-linux-x86-64.so.2";
-constexpr const char* applets[] = {"brctl", "cat",    "insmod", "ip",    "mkdir",
-                                   "mount", "reboot", "sh",     "sleep", "stty"};
+constexpr const char* applets[] = {"brctl",  "cat", "insmod", "ip",   "mkdir", "mount",
+                                   "reboot", "sh",  "sleep",  "stat", "stty"};
 constexpr const char* directories[] = {"bin",
                                        "dev",
                                        "etc",
@@ -153,13 +161,20 @@ void add_userland(CpioArchive& archive, const std::string& root) {
         archive.add_file(std::string("lib/") + library, read_file(find_library(root, library)), true);
     }
     archive.add_file(loader, read_file(find_library(root, fs::path(loader).filename())), true);
+    archive.add_file("bin/xenstore-read", read_file(root + "/usr/bin/xenstore"), true);
+    archive.add_link("bin/xenstore-write", "xenstore-read");
     add_modules(archive, root, modules);
 }
 
 void add_network(CpioArchive& archive, const std::string& root) {
     add_modules(archive, root, network_modules);
-    archive.add_file("bin/xenstore-write", read_file(root + "/usr/bin/xenstore"), true);
     archive.add_file("etc/xen/scripts/vif-guest", read_file(in_source_tree("monitor/xen/dom0-vif")), true);
+}
+
+void add_disks(CpioArchive& archive, const std::string& root) {
+    add_modules(archive, root, disk_modules);
+    archive.add_file("etc/xen/scripts/block-guest", read_file(in_source_tree("monitor/xen/dom0-block")),
+                     true);
 }
 
 } // namespace
@@ -185,11 +200,14 @@ std::string dom0_command_line() {
 }
 
 std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest,
-                                           Dom0Network network) {
+                                           const Dom0Devices& devices) {
     CpioArchive archive;
     add_userland(archive, dom0.packages);
-    if (network == Dom0Network::bridge) {
+    if (devices.has_bridge) {
         add_network(archive, dom0.packages);
+    }
+    if (devices.has_disks) {
+        add_disks(archive, dom0.packages);
     }
     archive.add_file("init", read_file(in_source_tree("monitor/xen/dom0-init")), true);
     for (const Dom0File& file : guest) {

@@ -25,11 +25,15 @@ struct Dom0File {
     std::vector<std::uint8_t> contents;
     bool executable = false;
 };
-enum class Dom0Network : std::uint8_t { none, bridge };
+// For the guest's devices.
+struct Dom0Devices {
+    bool has_bridge;
+    bool has_disks;
+};
 // xl finds the files `guest` in /guest. dom0-init runs the script `before` before the guest begins. Throws
 // InputError.
 std::vector<std::uint8_t> make_dom0_initrd(const Dom0& dom0, const std::vector<Dom0File>& guest,
-                                           Dom0Network network);
+                                           const Dom0Devices& devices);
 
 // The memory for its own use and an initrd of this size.
 std::uint64_t dom0_memory(std::uint64_t initrd_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "monitor/disk/choice.hpp"
 #include "monitor/network/choice.hpp"
 #include "monitor/qemu/machine.hpp"
 #include "monitor/xen/console.hpp"
@@ -13,10 +14,14 @@ namespace previrt {
 
 // A domain that Debian's dom0 starts, on a machine under Xen for it alone.
 struct DomainBesideDom0 {
-    XenDomain domain;            // its files are in dom0
-    std::vector<Dom0File> files; // in dom0's /guest
-    NetworkChoice network;       // of the machine's own card
+    XenDomain domain;              // its files are in dom0
+    std::vector<Dom0File> files;   // in dom0's /guest
+    NetworkChoice network;         // of the machine's own card
+    std::vector<DiskChoice> disks; // the machine's, which dom0 hands on
 };
+
+// The domain's disks, for xl: dom0's, in the same order.
+std::vector<std::string> xl_disks(const std::vector<DiskChoice>& disks);
 
 // Runs until the domain has ended. Throws InputError. `console` is one with a dom0.
 MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& beside, XenConsole& console);

@@ -41,10 +41,12 @@ DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& 
                        .command_line = {},
                        .memory = packed.domain_memory,
                        .at_end = kept_at_end,
-                       .vif = vif},
+                       .vif = vif,
+                       .disks = {}},
             .files = {{.name = "previrt-xen", .contents = read_file(packed.vmm)},
                       {.name = "guest", .contents = read_file(packed.package)}},
-            .network = {}};
+            .network = {},
+            .disks = {}};
 }
 
 RunStatus run_xen(const RunOptions& options) {
@@ -65,6 +67,8 @@ RunStatus run_xen_domu(const RunOptions& options) {
     XenConsole console(FirstDomain::dom0, options.verbose);
     DomainBesideDom0 beside = pack_beside_dom0(options, xen_vif(network));
     beside.network = network;
+    beside.disks = parse_disks(options.disks);
+    beside.domain.disks = xl_disks(beside.disks);
     const MachineEnd end = run_beside_dom0(options, beside, console);
     return judge_xen(options, console, end);
 }

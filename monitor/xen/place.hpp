@@ -13,7 +13,7 @@ RunStatus run_xen(const RunOptions& options);
 
 // The same in a domain of its own, which previrt's dom0 starts by xl.
 RunStatus run_xen_domu(const RunOptions& options);
-// The domain that run_xen_domu starts, with this network card (empty: none). Throws InputError.
+// The domain that run_xen_domu starts, with this network card (empty: none) and no disks. Throws InputError.
 DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& vif);
 
 PlaceFinding probe_xen();

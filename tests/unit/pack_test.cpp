@@ -287,7 +287,8 @@ TEST(XenDomain, ConfigurationQuotesPaths) {
                                                .command_line = "a=\"b c\"",
                                                .memory = 300 * mib,
                                                .at_end = {},
-                                               .vif = {}});
+                                               .vif = {},
+                                               .disks = {}});
     EXPECT_PRED2(contains, text,
                  R"(kernel = "/a \"b\"\\c/previrt-xen")"
                  "\n");
@@ -304,7 +305,8 @@ TEST(XenDomain, ConfigurationQuotesPaths) {
                                        .command_line = {},
                                        .memory = 0,
                                        .at_end = {},
-                                       .vif = {}});
+                                       .vif = {},
+                                       .disks = {}});
                  }),
                  "control characters");
 }
@@ -316,12 +318,28 @@ TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
                      .command_line = {},
                      .memory = mib,
                      .at_end = {},
-                     .vif = {}};
+                     .vif = {},
+                     .disks = {}};
     EXPECT_EQ(xl_configuration(domain).find("extra"), std::string::npos);
     EXPECT_PRED2(contains, xl_configuration(domain), "on_reboot = \"restart\"\non_crash = \"destroy\"\n");
     domain.at_end = "preserve";
     EXPECT_PRED2(contains, xl_configuration(domain),
                  "on_poweroff = \"preserve\"\non_reboot = \"preserve\"\non_crash = \"preserve\"\n");
+}
+
+TEST(XenDomain, HasDisks) {
+    XenDomain domain{.name = "guest",
+                     .kernel = "/v",
+                     .module = "/p",
+                     .command_line = {},
+                     .memory = mib,
+                     .at_end = {},
+                     .vif = {},
+                     .disks = {}};
+    EXPECT_EQ(xl_configuration(domain).find("disk"), std::string::npos);
+    domain.disks = {"phy:/dev/vda,xvda,w", "vdev=xvdb,target=/dev/vdb"};
+    EXPECT_PRED2(contains, xl_configuration(domain),
+                 "disk = [\"phy:/dev/vda,xvda,w\", \"vdev=xvdb,target=/dev/vdb\"]\n");
 }
 
 TEST(XenDomain, MemoryHoldsGuestVmmAndPackage) {

@@ -36,7 +36,8 @@ PackedGuest pack_for_xen(const PackOptions& options) {
                                                        .command_line = {},
                                                        .memory = packed.domain_memory,
                                                        .at_end = {},
-                                                       .vif = {}}));
+                                                       .vif = {},
+                                                       .disks = {}}));
     return packed;
 }
 

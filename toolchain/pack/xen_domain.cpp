@@ -53,6 +53,13 @@ std::string xl_configuration(const XenDomain& domain) {
     if (!domain.vif.empty()) {
         set("vif", "[" + quoted(domain.vif) + "]");
     }
+    if (!domain.disks.empty()) {
+        std::string disks;
+        for (const std::string& disk : domain.disks) {
+            disks += (disks.empty() ? "" : ", ") + quoted(disk);
+        }
+        set("disk", "[" + disks + "]");
+    }
     set("on_poweroff", action("destroy"));
     set("on_reboot", action("restart"));
     set("on_crash", action("destroy"));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace previrt {
 
@@ -16,8 +17,9 @@ struct XenDomain {
     std::string module;       // the VMM's package, or an initrd
     std::string command_line; // empty: none; a package has the guest's
     std::uint64_t memory;
-    std::string at_end; // Xen's action when it shuts down by itself; empty: the usual one
-    std::string vif;    // its network card (xl-network-configuration(5)); empty: none
+    std::string at_end;             // Xen's action when it shuts down by itself; empty: the usual one
+    std::string vif;                // its network card (xl-network-configuration(5)); empty: none
+    std::vector<std::string> disks; // xl-disk-configuration(5)
 };
 
 // For xl create (xl.cfg(5)).
