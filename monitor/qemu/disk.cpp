@@ -67,6 +67,7 @@ void add_disk(MachineOptions& machine, const DiskChoice& choice, std::size_t num
     drive += choice.is_snapshot ? ",snapshot=on" : "";
     drive += choice.is_read_only ? ",read-only=on" : "";
     drive += choice.is_unsafe ? ",cache=unsafe" : "";
+    machine.disk_files[name] = choice.path;
     for (const std::string& word :
          {std::string("-drive"), drive, std::string("-device"), device(kind, name, files.block_size)}) {
         machine.qemu.push_back(word);

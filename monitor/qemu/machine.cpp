@@ -85,6 +85,7 @@ public:
         while (control_.read()) { // the reason may be queued behind a long answer
         }
         std::ranges::for_each(machine_.channels, &SerialChannel::read);
+        tell_failed_requests();
         end_.shutdown_reason = control_.shutdown_reason();
         end_.halted = control_.halted();
         end_.said_goodbye = watch_.said_goodbye();
@@ -93,6 +94,15 @@ public:
     }
 
 private:
+    void tell_failed_requests() const {
+        for (const auto& [disk, failed] : control_.failed_requests()) {
+            const auto file = machine_.disk_files.find(disk);
+            std::cerr << "previrt: disk " << (file == machine_.disk_files.end() ? disk : file->second) << ": "
+                      << failed.count << " requests of the guest failed; the first, a " << failed.first
+                      << '\n';
+        }
+    }
+
     void start() {
         std::array<int, 2> ends{};
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,7 +58,8 @@ struct MachineOptions {
     std::chrono::milliseconds ends_within{3000}; // after the report of its end
     // If a monitor in the machine enforces the guest's time limit, the machine may take this much longer.
     std::chrono::milliseconds beside_guest{0};
-    std::vector<SerialChannel*> channels; // that are read meanwhile
+    std::vector<SerialChannel*> channels;          // that are read meanwhile
+    std::map<std::string, std::string> disk_files; // by the disk's name; for messages
 };
 
 struct MachineEnd {

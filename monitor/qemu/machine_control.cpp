@@ -66,6 +66,13 @@ void MachineControl::read_message(const std::string& text) {
     if (message.value("event", "") == "SHUTDOWN" && message.contains("data")) {
         shutdown_reason_ = message["data"].value("reason", "unknown");
     }
+    if (message.value("event", "") == "BLOCK_IO_ERROR" && message.contains("data")) {
+        const auto& data = message["data"];
+        FailedRequests& failed = failed_requests_[data.value("device", "")];
+        if (failed.count++ == 0) {
+            failed.first = data.value("operation", "request") + ": " + data.value("reason", "unknown");
+        }
+    }
     if (message.value("id", "") == "registers" && message.contains("return") &&
         message["return"].is_string()) {
         halted_ = all_halted(message["return"]);

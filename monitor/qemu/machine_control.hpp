@@ -3,10 +3,18 @@
 
 #include "host/program.hpp"
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
 namespace previrt {
+
+// Requests for a disk that the host failed.
+struct FailedRequests {
+    std::uint64_t count = 0;
+    std::string first; // in QEMU's words
+};
 
 // QEMU's control protocol (QMP), over a socket that QEMU inherits.
 class MachineControl {
@@ -27,6 +35,10 @@ public:
     [[nodiscard]] bool halted() const { return halted_; }
     // Why the machine shut down, in QEMU's words ("guest-reset"); empty while it runs.
     [[nodiscard]] const std::string& shutdown_reason() const { return shutdown_reason_; }
+    // By the disk's name.
+    [[nodiscard]] const std::map<std::string, FailedRequests>& failed_requests() const {
+        return failed_requests_;
+    }
 
 private:
     void send(std::string_view message);
@@ -35,6 +47,7 @@ private:
     Descriptor socket_;
     std::string received_;
     std::string shutdown_reason_;
+    std::map<std::string, FailedRequests> failed_requests_;
     bool halted_ = false;
 };
 

@@ -78,7 +78,8 @@ static bool reads_zeros(int file, uint64_t offset, size_t bytes) {
 
 // Whole blocks somewhere in the disk, with O_DIRECT: each reaches the disk as it is.
 static bool direct_writes(int direct) {
-	for (int i = 0; i < 500; ++i) {
+	const uint64_t blocks = device_bytes / block_bytes;
+	for (uint64_t i = 0; i < (blocks < 2000 ? blocks / 4 : 500); ++i) {
 		const size_t bytes = (size_t)(1 + (random_number() % (most_bytes / block_bytes))) * block_bytes;
 		const uint64_t offset = random_number() % ((device_bytes - bytes) / block_bytes) * block_bytes;
 		number_blocks(memory, offset, bytes);
