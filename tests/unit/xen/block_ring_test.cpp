@@ -91,7 +91,7 @@ protected:
             ASSERT_LT(segment.last_sect, page_size / sector_bytes);
             std::uint8_t* const page = memory_.data() + ((segment.gref - first_grant) * page_size);
             const std::uint64_t first = segment.first_sect * std::uint64_t{sector_bytes};
-            const std::uint64_t bytes = (segment.last_sect + 1U) * std::uint64_t{sector_bytes} - first;
+            const std::uint64_t bytes = ((segment.last_sect + 1U) * std::uint64_t{sector_bytes}) - first;
             ASSERT_LE(at + bytes, disk_.size());
             if (request.operation == BLKIF_OP_READ) {
                 std::memcpy(page + first, disk_.data() + at, bytes);
@@ -191,6 +191,7 @@ TEST_F(Blocks, ALongTransferIsManyRequests) {
     EXPECT_EQ(serve_until_end(1), DiskResult::done);
     EXPECT_TRUE(disk_has_ram(512, 4, bytes));
     std::vector<DiskPiece> pages; // backwards
+    pages.reserve(bytes / page_size);
     for (std::uint64_t i = 0; i < bytes / page_size; ++i) {
         pages.push_back({.address = (1000 - i) * page_size, .bytes = page_size});
     }
@@ -264,7 +265,6 @@ TEST_F(Blocks, TransfersInAnyOrderKeepTheirBytes) {
     };
     std::map<std::uint64_t, Made> made;
     std::vector<blkif_request> taken;
-    std::map<std::uint64_t, std::uint64_t> token_of_sector;
     std::uint64_t ended = 0;
     for (unsigned step = 0; step < 30'000; ++step) {
         const std::uint64_t token = random() % 32;
