@@ -85,6 +85,7 @@ in_a_guest_each() {
             truncate -s ${mib}M "$work/small/disk"
             step full 2 --disk "$work/small/disk"
             grep -q 'requests of the guest failed' "$work/messages" || fail "nobody told of the lack of space"
+            ! grep -q 'disk: No data available' "$work/console" || fail "the lack of space is an error of the medium"
         fi
         truncate -s ${mib}M "$work/shorter"
         make_program_initrd "$build" disk "disk shorter /dev/nvme0n1"

@@ -122,7 +122,7 @@ static int full(int direct) {
 	const bool is_written = for_all(write_numbers, direct);
 	const int error = errno;
 	printf("disk: %s\n", is_written ? "all was written" : strerror(error));
-	bool right = say("the host's lack of space is an error", !is_written && (error == ENOSPC || error == EIO));
+	bool right = say("the host's lack of space is an error", !is_written && (error == ENOSPC || error == EIO || error == ENODATA));
 	right = say("what was written before is there", reads_numbers(direct, 0, block_bytes)) && right;
 	return right ? 0 : 1;
 }
