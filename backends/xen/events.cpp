@@ -85,8 +85,14 @@ bool wait_for(std::uint32_t port, std::uint64_t longest) {
     poll.ports.p = &one;
     poll.nr_ports = 1;
     poll.timeout = backend::now() + longest;
-    hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
-    return clear_bit(shared_info.evtchn_pending[port / bits], port);
+    // The first event of any other port ends the poll too.
+    do {
+        hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+        if (clear_bit(shared_info.evtchn_pending[port / bits], port)) {
+            return true;
+        }
+    } while (backend::now() < poll.timeout);
+    return false;
 }
 
 void start_events() {
