@@ -41,7 +41,9 @@ with subprocess.Popen([*run, "--name", name, "--timeout", str(seconds)], stdin=s
         # Lines of a serial terminal are cut at its width.
         command("a wide terminal", b"stty -echo cols 200; PS1=")
         command("systemd is content", b"systemctl is-system-running --wait", b"running\r\n")
-        command("the packages' folder", b"mount -t virtiofs packages /mnt && ls /mnt | wc -l", b"4\r\n")
+        has_folder = "--share" in run
+        command("the packages' folder", (b"mount -t virtiofs packages /mnt" if has_folder else b"mount --bind /opt/packages /mnt") +
+                b" && ls /mnt | wc -l", b"4\r\n")
         command("apt installs packages from a folder",
                         b"DEBIAN_FRONTEND=noninteractive apt-get install -q -y /mnt/*.deb </dev/null >/tmp/apt 2>&1 || { tail /tmp/apt; false; }")
         command("one of them runs", b"hello", b"Hello, world!\r\n")

@@ -11,7 +11,9 @@ if [ "$2" = disk ]; then
 else
     set -- "$@" --root "$root" --append quiet
 fi
-"$here/boot.py" "$4" run "$3/bzImage" --on "$on" --memory 512M --share "$root/opt/packages:packages,ro" "${@:5}"
+# A domain of Xen's has no folders.
+[ "$on" = xen-domu ] || set -- "$@" --share "$root/opt/packages:packages,ro"
+"$here/boot.py" "$4" run "$3/bzImage" --on "$on" --memory 512M "${@:5}"
 if [ "$2" = disk ]; then
     e2fsck -fn "$work/disk"
     debugfs -R 'stat /usr/bin/hello' "$work/disk" 2>/dev/null | grep -q 'Type: regular' ||
