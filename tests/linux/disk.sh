@@ -10,8 +10,7 @@ previrt=$build/toolchain/previrt
 disk=$work/disk,comma.img
 option=$work/disk,,comma.img
 mib=32
-[ "$on" != bare ] || mib=8 # there QEMU emulates every instruction
-[ "$on" != xen-domu ] || mib=2
+[[ $on != @(bare|xen-domu) ]] || mib=2 # there QEMU emulates every instruction
 truncate -s ${mib}M "$disk"
 options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-500}" --verbose --append quiet)
 
@@ -112,7 +111,7 @@ if [ "$on" = xen-domu ]; then in_one_guest; else in_a_guest_each; fi
 # Killed in the middle.
 make_program_initrd "$build" disk "disk acknowledge /dev/nvme0n1"
 acknowledged=(5 50 500)
-[ "$on" != xen-domu ] || acknowledged=(50)
+[[ $on != @(bare|xen-domu) ]] || acknowledged=(50)
 for wanted in "${acknowledged[@]}"; do
     rm -f "$disk"
     truncate -s ${mib}M "$disk"

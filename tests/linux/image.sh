@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
 previrt=$build/toolchain/previrt
 mib=16
-[ "$on" != bare ] || mib=8 # there QEMU emulates every instruction
+[ "$on" != bare ] || mib=2 # there QEMU emulates every instruction
 options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-250}" --verbose --append quiet)
 
 fail() { # MESSAGE

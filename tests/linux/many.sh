@@ -2,9 +2,9 @@
 # many.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY
 # Twenty guests at once run the endurance test, each with a seed of its own in its memory: none loses anything, none
 # shows another's seed, and nothing is left of them. PREVIRT_ENDURANCE_DIVISOR=1 does all of the work in each guest,
-# not the tenth part.
+# not the twentieth part.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-on=$1 kernel=$2 build=$3 guests=20 divisor=${PREVIRT_ENDURANCE_DIVISOR:-10}
+on=$1 kernel=$2 build=$3 guests=20 divisor=${PREVIRT_ENDURANCE_DIVISOR:-20}
 previrt=$build/toolchain/previrt
 "$userland/make-initrd" "$work/initrd" /run-me="$here/guest/endurance.sh" \
     /bin/endurance="$build/tests/linux/endurance"

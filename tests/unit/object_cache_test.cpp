@@ -93,7 +93,8 @@ TEST(KernelObjects, AnotherDirectoryFindsTheObject) {
     const ScratchDirectory directory;
     const Compiler compiler = find_compiler("gcc");
     std::set<std::string> objects;
-    for (const std::string kernel : {directory.path("first"), directory.path("second")}) {
+    for (const char* const name : {"first", "second"}) {
+        const std::string kernel = directory.path(name);
         fs::create_directories(kernel + "/source/include");
         fs::create_directories(kernel + "/build");
         write_text(kernel + "/source/include/name.h", "static const char header[] = __FILE__;\n");

@@ -336,7 +336,7 @@ TEST(XenDomain, HasDisks) {
                      .at_end = {},
                      .vif = {},
                      .disks = {}};
-    EXPECT_EQ(xl_configuration(domain).find("disk"), std::string::npos);
+    EXPECT_EQ(xl_configuration(domain).find("disk = ["), std::string::npos);
     domain.disks = {"phy:/dev/vda,xvda,w", "vdev=xvdb,target=/dev/vdb"};
     EXPECT_PRED2(contains, xl_configuration(domain),
                  "disk = [\"phy:/dev/vda,xvda,w\", \"vdev=xvdb,target=/dev/vdb\"]\n");

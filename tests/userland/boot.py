@@ -48,7 +48,7 @@ with subprocess.Popen([*run, "--name", name, "--timeout", str(seconds)], stdin=s
                         b"DEBIAN_FRONTEND=noninteractive apt-get install -q -y /mnt/*.deb </dev/null >/tmp/apt 2>&1 || { tail /tmp/apt; false; }")
         command("one of them runs", b"hello", b"Hello, world!\r\n")
         command("and another", b"echo '[1, 2, 3]' | jq -M add", b"6\r\n")
-        takes_commands = run[run.index("--on") + 1] in ("process", "kvm")
+        takes_commands = "--root" in run and run[run.index("--on") + 1] in ("process", "kvm")
         report("exec where there is an agent", entry()["takes_commands"] == takes_commands, f"{entry()}")
         if takes_commands:
             got = subprocess.run([previrt, "exec", name, "--", "sh", "-c", "hello; systemctl is-active systemd-journald"],

@@ -18,8 +18,8 @@ work() {
         rm /tmp/file
     done
 }
-hits() { # EVENT
-    awk -v "event=$1" '$1 == event { print $2; found = 1 } END { if (!found) print 0 }' kprobe_profile
+hits() { # BEGIN-OF-EVENT
+    awk -v "begin=$1" 'index($1, begin) == 1 { sum += $2 } END { print sum + 0 }' kprobe_profile
 }
 # A reader that is traced itself would have no end.
 count() { # PATTERN
@@ -102,25 +102,32 @@ sleep 0.1
 work
 clear_probes
 
-# ---- a probe that a jump replaces
-optimised=
-offset=1
+# ---- probes that a jump replaces. Linux 6.1 does that to no function that returns by a thunk, and to others when all tasks
+# have passed a voluntary switch, which may take seconds.
 list=/sys/kernel/debug/kprobes/list
-while [ -f $list ] && [ -z "$optimised" ] && [ $offset -lt 120 ]; do
-    if echo "p:jump vfs_read+$offset" >>kprobe_events 2>/dev/null; then
-        echo 1 >events/kprobes/enable
-        sleep 0.1
-        work
-        if grep -q OPTIMIZED $list; then
-            before=$(hits jump)
-            work
-            [ "$(hits jump)" -gt "$before" ] && optimised="vfs_read+$offset"
+number=0
+for name in vfs_read vfs_write ksys_read ksys_write do_sys_openat2 handle_mm_fault; do
+    offset=6
+    while [ $offset -lt 120 ]; do
+        if echo "p:jump_$number $name+$offset" >>kprobe_events 2>/dev/null; then
+            number=$((number + 1))
+            offset=$((offset + 16)) # no jump covers a place with a probe
         fi
-        clear_probes
-    fi
-    offset=$((offset + 1))
+        offset=$((offset + 1))
+    done
 done
-judge "an optimised probe" "$([ -n "$optimised" ]; echo $?)" "none in vfs_read"
+echo 1 >events/kprobes/enable
+tries=0
+until grep -q OPTIMIZED $list || [ $tries -eq 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+optimised=$(grep -c OPTIMIZED $list)
+before=$(hits jump_)
+work
+zcat /proc/config.gz | grep -q '^CONFIG_RETHUNK=y' || judge "optimised probes" "$([ "$optimised" -gt 0 ] && [ "$(hits jump_)" -gt "$before" ]; echo $?)" \
+    "$optimised of $number are optimised"
+clear_probes
 
 # ---- tracers
 echo vfs_read vfs_write >set_ftrace_filter
@@ -170,5 +177,6 @@ echo 0 >events/uprobes/enable
 : >uprobe_events
 judge "the program" "$(grep -q right /tmp/probed; echo $?)" "$(cat /tmp/probed)"
 
-bad=$(dmesg | grep -E 'BUG|WARNING|Oops|unchecked MSR')
+# What it says of the processor's own weaknesses is no fault of the kernel's.
+bad=$(dmesg | grep -vE 'hw-vuln|RETBleed:' | grep -E 'BUG|WARNING|Oops|unchecked MSR')
 judge "the kernel's log" "$([ -z "$bad" ]; echo $?)" "$bad"
