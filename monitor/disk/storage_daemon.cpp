@@ -139,7 +139,7 @@ std::string StorageDaemon::describe_trouble(bool is_lost) {
     std::string end;
     if (is_lost || process_.has_ended()) {
         end = std::string(program) +
-              " serves the image no more: " + process_.wait(is_lost ? moment : moment.zero());
+              " serves the image no more: " + process_.wait(is_lost ? moment : std::chrono::seconds::zero());
     }
     const std::string message = without_option(process_.last_message());
     return end + (end.empty() || message.empty() ? "" : "; ") + message;

@@ -27,6 +27,7 @@ OwnSocket connect_to_own_socket() {
     const std::string path = directory.path() + "/socket";
     OwnSocket ends{.listening = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
                    .connection = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+    require(ends.listening.number() >= 0 && ends.connection.number() >= 0, "socket");
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     if (path.size() >= sizeof name.sun_path) {

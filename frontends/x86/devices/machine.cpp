@@ -25,7 +25,10 @@ namespace {
 [[gnu::section(".bss.cache")]] bool timer_waits; // while an interrupt is requested
 
 std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
-    return one && other ? std::min(*one, *other) : (one ? one : other);
+    if (one && other) {
+        return std::min(*one, *other);
+    }
+    return one ? one : other;
 }
 
 // While an interrupt is requested, no timer is needed. And a timer that expires again before the guest's next

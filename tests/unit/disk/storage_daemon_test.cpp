@@ -85,7 +85,11 @@ protected:
         EXPECT_FALSE(contains(refusal, "\n"));
         EXPECT_NO_THROW(open_disk_file(choice.path, true));
     }
-    static Bytes bytes_of(std::uint8_t value, std::size_t count = mib) { return Bytes(count, value); }
+    static Bytes bytes_of(std::uint8_t value, std::size_t count = mib) {
+        Bytes bytes(count);
+        std::ranges::fill(bytes, value);
+        return bytes;
+    }
 
     ScratchDirectory directory_;
 };
@@ -143,7 +147,7 @@ TEST_F(Images, ADiscardMayBeLongerThanARequestOfTheProtocol) {
     const std::string path = directory_.path("large");
     qemu_img("create -q -f qcow2 " + path + " 9G");
     ImageGuest disk({.path = path, .format = "qcow2"});
-    const std::uint64_t bytes = 9 * 1024 * mib;
+    const std::uint64_t bytes = 9ULL * 1024 * mib;
     for (const std::uint64_t offset : {std::uint64_t{0}, bytes / 2, bytes - mib}) {
         EXPECT_EQ(disk.guest.write(offset, bytes_of(7)), DiskResult::done);
     }
@@ -226,7 +230,7 @@ TEST_F(Images, OpenNoFileThatOnlyTheyName) {
     expect_refusal({.path = path, .format = "qcow2"},
                    {"it names a backing file, '" + secret + "'", ",backing=FILE"});
     // QEMU takes a name for more than a file.
-    for (const std::string name : {"json:{\\\"driver\\\":\\\"file\\\",\\\"filename\\\":\\\"/etc/passwd\\\"}",
+    for (const std::string name : {R"(json:{\"driver\":\"file\",\"filename\":\"/etc/passwd\"})",
                                    "nbd://localhost/x", "fd:0", "/image/3", "/dev/null"}) {
         std::filesystem::remove(path);
         qemu_img("create -q -f qcow2 -u -b \"" + name + "\" -F raw " + path + " 16M");
