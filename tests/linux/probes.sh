@@ -4,7 +4,7 @@
 # has rewritten sites. A probe on cli, sti or pushf must leave the interrupt flag as the instruction does.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 build=$3
-python3 "$here/sites_to_probe.py" "$build/toolchain/previrt" "$kernel/build/vmlinux" >"$work/sites"
+python3 "$here/sites_to_probe.py" "$build/toolchain/previrt" "$kernel/vmlinux" >"$work/sites"
 gcc-12 -O1 -Wall -Wextra -Werror -static -no-pie "$here/guest/probed.c" -o "$work/probed"
 # The offset in the file: the image begins at 0x400000.
 echo "triple $(nm "$work/probed" | sed -n 's/^0*4\([0-9a-f]*\) T triple$/0x\1/p')" >"$work/uprobes"
