@@ -5,6 +5,7 @@
 # killed, the file has every write that the guest was told of. On xen-domu, where a boot takes long, one guest has all these
 # disks.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$here/disk_common.sh"
 on=$1 kernel=$2 build=$3
 previrt=$build/toolchain/previrt
 disk=$work/disk,comma.img
@@ -14,28 +15,6 @@ mib=32
 truncate -s ${mib}M "$disk"
 options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-500}" --verbose --append quiet)
 
-fail() { # MESSAGE
-    cat "$work/console" "$work/messages" 2>/dev/null || true
-    echo "disk: FAILED: $1"
-    exit 1
-}
-step() { # WHAT COUNT-OF-RIGHTS OPTION ...
-    local what=$1 count=$2
-    shift 2
-    make_program_initrd "$build" disk "disk $what /dev/nvme0n1"
-    run_guest "$previrt" "$on" "${options[@]}" "$@"
-    require_right disk disk "$count"
-}
-has_all_blocks() { # FILE COUNT
-    python3 - "$1" "$2" <<'PYTHON'
-import sys
-path, count = sys.argv[1], int(sys.argv[2])
-with open(path, "rb") as file:
-    for number in range(count):
-        if file.read(4096) != b"block %09d\n" % number * 256:
-            sys.exit(f"disk: block {number} is not in the file")
-PYTHON
-}
 blocks=$((mib * 256))
 
 in_one_guest() {
@@ -61,13 +40,13 @@ PYTHON
     run_guest "$previrt" "$on" "${options[@]}" --disk "$work/first" --disk "$work/second,ro" --disk "$work/third,snapshot" "${more[@]}"
     require_right disk disk $rights
     grep -q 'disk: Linux knows that it is read-only' "$work/console" || fail "the disk does not say that it is read-only"
-    has_all_blocks "$work/first" $blocks
+    has_blocks "$work/first" $blocks
     [ "$(cat "$work/second" "$work/third" | sha256sum)" = "$before" ] || fail "a disk with ro or snapshot has changed its file"
     [ $rights -eq 16 ] || grep -q 'small/disk: [0-9]* requests of the guest failed' "$work/messages" || fail "nobody told of the lack of space"
 }
 in_a_guest_each() {
     step check 7 --disk "$option"
-    has_all_blocks "$disk" $blocks
+    has_blocks "$disk" $blocks
     before=$(sha256sum <"$disk")
     step read-only 2 --disk "$option,ro"
     # QEMU's controller does not say so: the writes fail.
@@ -115,20 +94,9 @@ acknowledged=(5 50 500)
 for wanted in "${acknowledged[@]}"; do
     rm -f "$disk"
     truncate -s ${mib}M "$disk"
-    isolate=()
-    [[ $on != *-isolate ]] || isolate=(--isolate)
-    "$previrt" run --on "${on%-isolate}" "${isolate[@]}" "${options[@]}" --disk "$option" </dev/null \
-        >"$work/console" 2>"$work/messages" &
-    process=$!
-    until grep -q "disk: acknowledged $wanted" "$work/console"; do
-        kill -0 $process 2>/dev/null || fail "the guest has ended"
-        sleep 0.02
-    done
-    kill -KILL $process
-    wait $process 2>/dev/null || true
-    # The last line may be cut.
-    last=$(sed -n 's/\r*$//; s/^disk: acknowledged \([0-9]*\)$/\1/p' "$work/console" | head -n -1 | tail -n 1)
-    has_all_blocks "$disk" $((last + 1)) || fail "a write that the guest was told of is lost"
+    start_until_acknowledged "$option" "$wanted"
+    kill_monitor
+    has_blocks "$disk" $((last + 1)) || fail "a write that the guest was told of is lost"
     echo "disk: killed behind block $last: all are there"
 done
 echo "disk: all passed on $on"

@@ -5,35 +5,17 @@
 # monitor leaves no daemon, and the image has every write that the guest was told of. Images that name other files, and an image
 # that another program has, are refused.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$here/disk_common.sh"
 on=$1 kernel=$2 build=$3
 previrt=$build/toolchain/previrt
 mib=16
 [ "$on" != bare ] || mib=2 # there QEMU emulates every instruction
 options=("$kernel/bzImage" --initrd "$work/initrd" --timeout "${TIMEOUT:-250}" --verbose --append quiet)
 
-fail() { # MESSAGE
-    cat "$work/console" "$work/messages" 2>/dev/null || true
-    echo "image: FAILED: $1"
-    exit 1
-}
-step() { # WHAT COUNT-OF-RIGHTS OPTION ...
-    local what=$1 count=$2
-    shift 2
-    make_program_initrd "$build" disk "disk $what /dev/nvme0n1"
-    run_guest "$previrt" "$on" "${options[@]}" "$@"
-    require_right image disk "$count"
-}
 has_all_blocks() { # IMAGE COUNT
     qemu-img check -q "$1" || fail "qemu-img finds faults"
     qemu-img convert -f qcow2 -O raw "$1" "$work/raw"
-    python3 - "$work/raw" "$2" <<'PYTHON'
-import sys
-path, count = sys.argv[1], int(sys.argv[2])
-with open(path, "rb") as file:
-    for number in range(count):
-        if file.read(4096) != b"block %09d\n" % number * 256:
-            sys.exit(f"image: block {number} is not in the image")
-PYTHON
+    has_blocks "$work/raw" "$2"
 }
 refused() { # MESSAGE OPTION ...
     local message=$1 status=0
@@ -91,17 +73,9 @@ if mount -t tmpfs -o size=4M none "$work/small" 2>/dev/null; then
         fail "nobody told of the lack of space"
 fi
 
-# In $work/console: the guest writes. Its daemon is in `daemon`.
+# The guest writes. Its daemon is in `daemon`.
 start() { # IMAGE-OPTION WANTED
-    local isolate=()
-    [[ $on != *-isolate ]] || isolate=(--isolate)
-    "$previrt" run --on "${on%-isolate}" "${isolate[@]}" "${options[@]}" --disk "$1" </dev/null \
-        >"$work/console" 2>"$work/messages" &
-    process=$!
-    until grep -q "disk: acknowledged $2" "$work/console"; do
-        kill -0 $process 2>/dev/null || fail "the guest has ended"
-        sleep 0.02
-    done
+    start_until_acknowledged "$@"
     # The monitor's child.
     daemon=$(ps -e -o pid=,ppid=,comm= | awk -v top=$process '
         { parent[$1] = $2; name[$1] = $3 }
@@ -114,15 +88,12 @@ for wanted in 5 200; do
     rm -f "$image"
     qemu-img create -q -f qcow2 "$image" ${mib}M
     start "$option" $wanted
-    kill -KILL $process
-    wait $process 2>/dev/null || true
+    kill_monitor
     for _ in $(seq 200); do # one that nobody has waited for runs no program
         readlink "/proc/$daemon/exe" >/dev/null || break
         sleep 0.05
     done
     ! readlink "/proc/$daemon/exe" || fail "a killed monitor leaves its daemon behind"
-    # The last line may be cut.
-    last=$(sed -n 's/\r*$//; s/^disk: acknowledged \([0-9]*\)$/\1/p' "$work/console" | head -n -1 | tail -n 1)
     has_all_blocks "$image" $((last + 1)) || fail "a write that the guest was told of is lost"
     echo "image: killed behind block $last: all are there"
 done

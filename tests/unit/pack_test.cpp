@@ -311,15 +311,19 @@ TEST(XenDomain, ConfigurationQuotesPaths) {
                  "control characters");
 }
 
+XenDomain smallest_domain() {
+    return {.name = "guest",
+            .kernel = "/v",
+            .module = "/p",
+            .command_line = {},
+            .memory = mib,
+            .at_end = {},
+            .vif = {},
+            .disks = {}};
+}
+
 TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
-    XenDomain domain{.name = "guest",
-                     .kernel = "/v",
-                     .module = "/p",
-                     .command_line = {},
-                     .memory = mib,
-                     .at_end = {},
-                     .vif = {},
-                     .disks = {}};
+    XenDomain domain = smallest_domain();
     EXPECT_EQ(xl_configuration(domain).find("extra"), std::string::npos);
     EXPECT_PRED2(contains, xl_configuration(domain), "on_reboot = \"restart\"\non_crash = \"destroy\"\n");
     domain.at_end = "preserve";
@@ -328,14 +332,7 @@ TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
 }
 
 TEST(XenDomain, HasDisks) {
-    XenDomain domain{.name = "guest",
-                     .kernel = "/v",
-                     .module = "/p",
-                     .command_line = {},
-                     .memory = mib,
-                     .at_end = {},
-                     .vif = {},
-                     .disks = {}};
+    XenDomain domain = smallest_domain();
     EXPECT_EQ(xl_configuration(domain).find("disk = ["), std::string::npos);
     domain.disks = {"phy:/dev/vda,xvda,w", "vdev=xvdb,target=/dev/vdb"};
     EXPECT_PRED2(contains, xl_configuration(domain),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # container.sh PROGRAM MODULES
-# In a guest whose root is this machine's: each feature of a kernel that container engines call, by the tools that they call
-# it with. Prints `container: NAME: right` for each that is; PROGRAM (container/) does the same for those without a tool.
+# In a guest whose root is this machine's: the features of a kernel that container engines call, by the engines' own tools.
+# Prints `container: NAME: right` for each that is. PROGRAM (container/) does the same for the features without a tool.
 set -u
 program=$1 modules=$2
 work=$(mktemp -d)
@@ -22,7 +22,7 @@ fails() { # COMMAND ...
     ! "$@"
 }
 
-# Gives what the server at HOST and PORT says.
+# Prints the words of the server at HOST and PORT.
 ask() { # NAMESPACE-OR-NOTHING HOST PORT
     ${1:+ip netns exec "$1"} python3 -c '
 import socket, sys
@@ -70,11 +70,11 @@ except BlockingIOError:
 }
 
 namespaces() {
-    local kind
-    kind=$(unshare --user --map-root-user --mount --pid --fork --mount-proc --ipc --net --uts --cgroup --time \
+    local seen
+    seen=$(unshare --user --map-root-user --mount --pid --fork --mount-proc --ipc --net --uts --cgroup --time \
         bash -c 'hostname inside; echo "$$ $(hostname) $(ls -d /proc/[0-9]* | wc -l) $(tail -n +3 /proc/net/dev | wc -l)"')
     # Itself, ls and wc, and the two shells of the pipe; a loop-back device.
-    [[ $kind =~ ^1\ inside\ [3-6]\ [1-4]$ ]]
+    [[ $seen =~ ^1\ inside\ [3-6]\ [1-4]$ ]]
     [ "$(hostname)" != inside ]
 }
 

@@ -4,11 +4,7 @@
  * is well.
  */
 #pragma once
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include "../parts.h"
 
 void bpf_programs(void);
 void system_call_filters(void);
@@ -21,20 +17,3 @@ void file_events(void);
 void extended_attributes(void);
 void early_entropy(void);
 void task_statistics(void);
-
-/* Names what does not hold and ends the process. */
-#define require(condition) \
-	do { \
-		if (!(condition)) \
-			refuse(__FILE_NAME__, __LINE__, #condition); \
-	} while (0)
-
-static inline _Noreturn void refuse(const char *file, int line, const char *condition)
-{
-	printf("%s:%d: not so: %s (%s)\n", file, line, condition, strerror(errno));
-	fflush(stdout);
-	_exit(1);
-}
-
-/* Waits for a child, which must have ended with status 0. */
-void require_child(int process);

@@ -4,12 +4,7 @@
  */
 #include "feature.h"
 
-#include <sys/wait.h>
-
-static const struct feature {
-	const char *name;
-	void (*run)(void);
-} features[] = {
+static const struct part features[] = {
 	{ "BPF programs", bpf_programs },
 	{ "system call filters", system_call_filters },
 	{ "Landlock", landlock_rules },
@@ -23,40 +18,15 @@ static const struct feature {
 	{ "task statistics", task_statistics },
 };
 
-enum { longest_seconds = 60 };
-
-void require_child(int process)
+static void tell(const char *name, const char *why)
 {
-	int status;
-
-	require(process > 0);
-	require(waitpid(process, &status, 0) == process);
-	require(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	if (why == NULL)
+		printf("container: %s: right\n", name);
+	else
+		printf("container: %s: WRONG: %s\n", name, why);
 }
 
 int main(void)
 {
-	int failed = 0;
-
-	for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-		int status = 0;
-
-		fflush(stdout);
-		const pid_t process = fork();
-		if (process == 0) {
-			alarm(longest_seconds);
-			features[i].run();
-			fflush(stdout);
-			_exit(0);
-		}
-		require(process > 0 && waitpid(process, &status, 0) == process);
-		if (status == 0) {
-			printf("container: %s: right\n", features[i].name);
-		} else {
-			printf("container: %s: WRONG: %s %d\n", features[i].name, WIFSIGNALED(status) ? "signal" : "status",
-			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-			failed = 1;
-		}
-	}
-	return failed;
+	return run_parts(features, sizeof features / sizeof *features, tell);
 }

@@ -68,7 +68,7 @@ void page_monitor(void)
 	require(pread(map, entries, sizeof entries, (off_t)((uintptr_t)memory / page * sizeof *entries)) == sizeof entries);
 	for (unsigned i = 0; i < pages; i++) {
 		require(((entries[i] & present) != 0) == (i % 2 == 0));
-		/* What is not there yet counts as written. */
+		/* A page that is not there yet counts as written. */
 		require(i % 2 != 0 || ((entries[i] & soft_dirty) != 0) == (i % 4 == 0));
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a kernel counts of each task, and the random numbers that it has for the first of them.
+ * The kernel's counters of each task, and its random numbers for the first tasks.
  */
 #include "feature.h"
 

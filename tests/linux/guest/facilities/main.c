@@ -4,12 +4,7 @@
  */
 #include "facility.h"
 
-#include <sys/wait.h>
-
-static const struct facility {
-	const char *name;
-	void (*run)(void);
-} facilities[] = {
+static const struct part facilities[] = {
 	{ "address space", address_space },
 	{ "threads", threads },
 	{ "floating point", floating_point },
@@ -25,17 +20,6 @@ static const struct facility {
 	{ "watchpoints", watchpoints },
 };
 
-enum { longest_seconds = 60 };
-
-void require_child(int process)
-{
-	int status;
-
-	require(process > 0);
-	require(waitpid(process, &status, 0) == process);
-	require(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 int is_lacking(const char *what)
 {
 	char line[4096] = "", word[64];
@@ -46,29 +30,15 @@ int is_lacking(const char *what)
 	return strstr(line, word) != NULL;
 }
 
+static void tell(const char *name, const char *why)
+{
+	if (why == NULL)
+		printf("passed: %s\n", name);
+	else
+		printf("FAILED: %s: %s\n", name, why);
+}
+
 int main(void)
 {
-	int failed = 0;
-
-	for (size_t i = 0; i < sizeof facilities / sizeof *facilities; i++) {
-		int status = 0;
-
-		fflush(stdout);
-		const pid_t process = fork();
-		if (process == 0) {
-			alarm(longest_seconds);
-			facilities[i].run();
-			fflush(stdout);
-			_exit(0);
-		}
-		require(process > 0 && waitpid(process, &status, 0) == process);
-		if (status == 0) {
-			printf("passed: %s\n", facilities[i].name);
-		} else {
-			printf("FAILED: %s: %s %d\n", facilities[i].name, WIFSIGNALED(status) ? "signal" : "status",
-			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-			failed = 1;
-		}
-	}
-	return failed;
+	return run_parts(facilities, sizeof facilities / sizeof *facilities, tell);
 }
