@@ -36,10 +36,21 @@ public:
 
     // Watches the back-end's state. False: the store refuses.
     bool watch_backend();
-    // A XenbusState, if xenstore has reported a change; one that makes no sense is XenbusStateClosed.
-    std::optional<unsigned> changed_state();
+    // Calls `follow` with each XenbusState that xenstore has reported, until `follow` has closed the device.
+    // A state that makes no sense is XenbusStateClosed.
+    template <typename Follow>
+    void follow_changes(const bool& is_closed, const Follow& follow) {
+        while (!is_closed) {
+            const std::optional<unsigned> state = changed_state();
+            if (!state) {
+                return;
+            }
+            follow(*state);
+        }
+    }
 
 private:
+    std::optional<unsigned> changed_state();
     using Name = FixedText<longest_name>;
     [[nodiscard]] Name of_domain(std::string_view name) const;
     [[nodiscard]] Name of_backend(std::string_view name) const;

@@ -82,13 +82,7 @@ void Vbd::follow(unsigned state) {
 }
 
 bool Vbd::is_connected() {
-    while (!is_closed_) {
-        const std::optional<unsigned> state = node_.changed_state();
-        if (!state) {
-            break;
-        }
-        follow(*state);
-    }
+    node_.follow_changes(is_closed_, [this](unsigned state) { follow(state); });
     return is_connected_;
 }
 

@@ -260,7 +260,7 @@ private:
         is_lost_ = is_lost_ || nbd_aio_is_dead(handle_.get()) > 0 || nbd_aio_is_closed(handle_.get()) > 0;
     }
 
-    // What was sent is not answered any more: libnbd is not called again, and has no use for the rooms.
+    // The daemon answers no more. Nobody calls libnbd again, so that it does not touch the rooms.
     void give_up() {
         is_lost_ = true;
         for (Call& call : calls_) {

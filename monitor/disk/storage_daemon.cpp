@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* program = "qemu-storage-daemon";
-// It writes what it has of an image in its memory, and waits for the host's disk.
+// At its end the daemon writes an image's data from its memory, and waits for the host's disk.
 constexpr std::chrono::seconds patience(30);
 
 [[noreturn]] void fail(const char* call) {

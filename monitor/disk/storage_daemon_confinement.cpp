@@ -93,9 +93,9 @@ void allow_images(CallFilter& filter) {
     }
 }
 
-// A killed monitor leaves no program behind: this one ends as if it were asked to, so that what it has
-// answered is in the image. The monitor reads its messages, as nobody else does, and Linux tells when it has
-// gone. A signal at the parent's death would need the right to send it, which a monitor has given up.
+// The daemon ends when its monitor is killed, as if it were asked to: every write that it has answered is in
+// the image then. Only the monitor reads the daemon's messages, and Linux tells the daemon when that reader
+// has gone. A signal at the parent's death would need the right to send it, which the monitor has given up.
 void end_with_monitor() {
     std::thread([] {
         sigset_t all;

@@ -13,7 +13,7 @@ namespace previrt {
 
 namespace {
 
-// What QEMU is told of a disk's files.
+// QEMU's options for a disk's files.
 struct Files {
     std::string option;
     std::string block_size; // options of a device; empty: QEMU's own choice

@@ -3,7 +3,7 @@
  *
  * Code with sensitive instructions that a kernel copies, as Linux does for ftrace and kprobes, does in the copy what
  * it does in the original, once the copy is announced. It may be copied over another, and a copy that is
- * forgotten is plain memory. What a kernel reads of its code, to understand it, are its own instructions. It
+ * forgotten is plain memory. A kernel that reads its code, to understand it, finds its own instructions. It
  * may adjust a copied instruction to its place.
  */
 #include <previrt/annotate.h>
@@ -13,7 +13,7 @@
 #include "harness/descriptors.h"
 #include "harness/registers.h"
 
-/* What the code has seen. Written by assembly. */
+/* The results of the code, which assembly writes. */
 struct seen {
     uint64_t before, off, on, after, cr3, returned;
 };

@@ -59,8 +59,8 @@ nvme::TransferEnd end_of(backend::DiskResult result) {
 // While the processor has work, the doorbell waits for further requests: to wake the disk's thread, and to be
 // interrupted by it, costs as much for one request as for many. A thread that is awake sees each at once. The
 // timer for it costs some more than a doorbell. So if a wait has gathered too few, the next doorbells ring at
-// once, twice as many each time: requests that the host answers at once look like one request at a time, and
-// only a wait tells what the guest has left.
+// once, twice as many each time. Only a wait shows how many requests the guest has: where the host answers at
+// once, many look like one at a time.
 constexpr std::uint64_t longest_wait = 200'000;
 constexpr unsigned most_requests = 32;
 constexpr unsigned least_requests = 4;

@@ -177,6 +177,6 @@ echo 0 >events/uprobes/enable
 : >uprobe_events
 judge "the program" "$(grep -q right /tmp/probed; echo $?)" "$(cat /tmp/probed)"
 
-# What it says of the processor's own weaknesses is no fault of the kernel's.
+# Messages about the processor's own weaknesses are no fault of the kernel's.
 bad=$(dmesg | grep -vE 'hw-vuln|RETBleed:' | grep -E 'BUG|WARNING|Oops|unchecked MSR')
 judge "the kernel's log" "$([ -z "$bad" ]; echo $?)" "$bad"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a guest's kernel announces of code that it copies: the copy has the sites of the original, or is
-// refused.
+// Of the code that a guest's kernel copies and announces: the copy has the sites of the original, or the VMM
+// refuses it.
 #include "frontends/x86/sites/copied_sites.hpp"
 
 #include "inplace-vmm/backend/memory.hpp"
