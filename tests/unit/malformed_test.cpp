@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/input_error.hpp"
+#include "tests/unit/contains.hpp"
 #include "tests/unit/make_elf.hpp"
 #include "toolchain/image/elf_image.hpp"
 #include "toolchain/image/kernel_file.hpp"
@@ -64,10 +65,6 @@ void read_or_refuse(const Buffer& bytes) {
     } catch (const InputError& error) {
         EXPECT_NE(*error.what(), '\0');
     }
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 std::vector<std::uint64_t> addresses(const std::vector<Site>& sites) {

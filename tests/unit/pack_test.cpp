@@ -4,6 +4,7 @@
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "tests/unit/command.hpp"
+#include "tests/unit/contains.hpp"
 #include "tests/unit/make_bzimage.hpp"
 #include "tests/unit/make_elf.hpp"
 #include "toolchain/image/places.hpp"
@@ -28,10 +29,6 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t guest_memory = 64 * mib;
 constexpr std::uint64_t kernel_address = 16 * mib;
 constexpr std::uint64_t no_room = std::numeric_limits<std::uint64_t>::max();
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 std::string message_of(const std::function<void()>& action) {
     try {

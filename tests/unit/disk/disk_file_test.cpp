@@ -3,6 +3,8 @@
 
 #include "host/input_error.hpp"
 #include "tests/unit/command.hpp"
+#include "tests/unit/contains.hpp"
+#include "tests/unit/disk/refusal.hpp"
 
 #include <fcntl.h>
 #include <filesystem>
@@ -20,21 +22,9 @@ protected:
         std::filesystem::resize_file(path, bytes);
         return path;
     }
-    static std::string refusal_of(const DiskChoice& choice) {
-        try {
-            const DiskFile file(choice);
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "";
-    }
 
     ScratchDirectory directory_;
 };
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 TEST_F(DiskFiles, AreAsLargeAsTheirFiles) {
     const DiskFile file({.path = make("a", (3 * 4096) + 512)});

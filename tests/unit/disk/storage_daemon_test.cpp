@@ -6,7 +6,9 @@
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "tests/unit/command.hpp"
+#include "tests/unit/contains.hpp"
 #include "tests/unit/disk/disk_guest.hpp"
+#include "tests/unit/disk/refusal.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -28,10 +30,6 @@ using backend::DiskOperation;
 using backend::DiskResult;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 // A disk of an image, and its guest.
 struct ImageGuest {
@@ -65,14 +63,6 @@ protected:
         const std::string raw = directory_.path("converted");
         qemu_img("convert -f " + format + " -O raw " + path + " " + raw);
         return read_file(raw);
-    }
-    static std::string refusal_of(const DiskChoice& choice) {
-        try {
-            const DiskFile file(choice);
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "";
     }
     // The file is refused in one line which has these parts, and nothing stays behind: it can be locked at
     // once.

@@ -11,6 +11,7 @@
 #include "monitor/kvm/report.hpp"
 #include "tests/machine/machine.hpp"
 #include "tests/unit/command.hpp"
+#include "tests/unit/contains.hpp"
 #include "tests/unit/standard_streams.hpp"
 
 #include <array>
@@ -45,10 +46,6 @@ std::string refusal(const std::string& path) {
         return error.what();
     }
     return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 TEST(KvmHost, WhatLacksIsSaidInALine) {

@@ -10,6 +10,7 @@
 #include "monitor/process/child.hpp"
 #include "tests/machine/machine.hpp"
 #include "tests/unit/command.hpp"
+#include "tests/unit/contains.hpp"
 #include "tests/unit/standard_streams.hpp"
 
 #include <algorithm>
@@ -33,10 +34,6 @@ namespace previrt {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 class ProcessGuest : public testing::TestWithParam<std::size_t> {
 protected:
