@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <unistd.h>
 
@@ -29,6 +31,8 @@ namespace {
 // Of sockets. No name has one: names have no ".".
 constexpr const char* sessions_suffix = ".socket";
 constexpr const char* consoles_suffix = ".console";
+// The host ends the other processes of a run that was killed; they keep its entry locked until then.
+constexpr auto longest_end = std::chrono::seconds(10);
 
 [[noreturn]] void fail(const std::string& place) {
     throw InputError(place + ": " + std::generic_category().message(errno));
@@ -205,6 +209,19 @@ GuestEntry::GuestEntry(const RunOptions& options)
                          ": a name has at most 63 letters, digits, '-' and '_', and begins with one of the "
                          "first two");
     }
+    const auto last = std::chrono::steady_clock::now() + longest_end;
+    while (!enter(options)) {
+        const std::optional<RunningGuest> guest = find_running_guest(name_);
+        const bool ends = !guest || (guest->process > 0 && kill(guest->process, 0) != 0 && errno == ESRCH);
+        if (!ends || std::chrono::steady_clock::now() > last) {
+            throw InputError("--name " + name_ + ": a guest of this name runs already (previrt list)");
+        }
+        constexpr auto wait = std::chrono::milliseconds(10);
+        std::this_thread::sleep_for(wait);
+    }
+}
+
+bool GuestEntry::enter(const RunOptions& options) {
     const Descriptor lock = lock_directory();
     const std::string path = path_of(name_);
     file_ = open_entry(path, O_RDWR | O_CREAT);
@@ -212,7 +229,7 @@ GuestEntry::GuestEntry(const RunOptions& options)
         fail(path);
     }
     if (!try_to_lock(file_)) {
-        throw InputError("--name " + name_ + ": a guest of this name runs already (previrt list)");
+        return false;
     }
     if (ftruncate(file_.number(), 0) != 0) {
         fail(path);
@@ -220,6 +237,7 @@ GuestEntry::GuestEntry(const RunOptions& options)
     write_description(options, "", false);
     sessions_ = listen_at(path + sessions_suffix);
     consoles_ = listen_at(path + consoles_suffix);
+    return true;
 }
 
 GuestEntry::~GuestEntry() {

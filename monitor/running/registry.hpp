@@ -42,6 +42,8 @@ public:
     void describe(const RunOptions& options, const std::string& place, bool takes_commands) const;
 
 private:
+    // False: another process holds the name.
+    bool enter(const RunOptions& options);
     void write_description(const RunOptions& options, const std::string& place, bool takes_commands) const;
 
     pid_t process_; // of the run: another process may describe its guest

@@ -57,8 +57,11 @@ def until(what, condition, seconds=60):
 
 
 def until_ready(process):
+    text = b""
     while (line := process.stdout.readline()) not in (b"ready\n", b""):
-        pass
+        text += line
+    if not line:
+        report("a guest is ready", False, f"{text}")
 
 
 # A root with a first process of its own, which powers off as busybox asks it to.
@@ -223,6 +226,13 @@ with guest(first_name, "--initrd", initrd, "--", "sleep", "1000") as four:
         four.kill()
         text = process.communicate(timeout=20)[1]
         report("a guest that ends first", process.returncode == 125 and b"the guest ended before the command" in text, f"{text}")
+
+# The processes of a killed run end a little after it.
+for _ in range(5):
+    with guest(first_name, "--initrd", initrd, "--", "sh", "-c", "echo ready; sleep 1000") as killed:
+        until_ready(killed)
+got = subprocess.run([*run, "--name", first_name, "--initrd", initrd, "--", "true"], capture_output=True, stdin=subprocess.DEVNULL)
+report("a killed run's name is free", got.returncode == 0, f"{got}")
 
 with guest(first_name, "--initrd", initrd) as five:
     until("a guest without an agent is listed", mine)
