@@ -164,6 +164,37 @@ def be_killed(program, rounds):
     report(f"{program}: killed {rounds} times, and each of {committed} commits is there", committed > 0)
 
 
+def be_reset():
+    """The driver resets the controller, and leaves it and comes back, while programs read and write."""
+    new_disk(64 * mib)
+    loops, rounds_now = (40, 200) if is_long else (1, 4)
+    got = guest(f"""fio --name=data --numjobs=2 --size=32M --offset_increment=32M --rw=randwrite --bs=4k --verify=crc32c --verify_fatal=1 \
+            --loops={loops} --thread --group_reporting --minimal --filename={device} --direct=1 --ioengine=libaio --iodepth=16 >/tmp/said &
+        resets=0
+        while kill -0 $! 2>/dev/null; do echo 1 >/sys/class/nvme/nvme0/reset_controller; resets=$((resets + 1)); sleep 0.05; done
+        wait $! || {{ cat /tmp/said; exit 1; }}
+        echo $resets""")
+    report("a controller that is reset under load", got.returncode == 0 and int(got.stdout or 0) >= 3, says_all(got))
+    print(f"resets: {got.stdout.strip()}")
+
+    contents = chance.randbytes(16 * mib)
+    disk.write_bytes(contents)
+    # The data on the disk stay the same: the writers write what is there.
+    got = guest(f"""cp {device} /tmp/copy; sum=$(sha256sum </tmp/copy)
+        card=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)"); cd /sys/bus/pci/drivers/nvme
+        work() {{ until [ -e /tmp/stop ]; do [ ! -b {device} ] || "$@" 2>/dev/null || echo failed; done >/tmp/failed.$1; }}
+        work dd if=/tmp/copy of={device} oflag=direct bs=64k conv=notrunc,nocreat &
+        work cmp {device} /tmp/copy &
+        for i in $(seq {rounds_now}); do
+            sleep 0.2; echo $card >unbind; [ ! -b {device} ] || echo stayed; echo $card >bind
+            for j in $(seq 200); do [ ! -b {device} ] || break; sleep 0.05; done
+            [ "$(sha256sum <{device})" = "$sum" ] || echo changed after $i
+        done
+        touch /tmp/stop; wait; grep -q failed /tmp/failed.dd; echo done""")
+    report("a driver that leaves and comes back under load", got.returncode == 0 and got.stdout == "done\n", says_all(got))
+    report("the disk is as it was", disk.read_bytes() == contents)
+
+
 def see_errors():
     """This machine's errors reach the guest, which goes on."""
     if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
@@ -224,7 +255,7 @@ if is_long and not shutil.which("postgres", path="/usr/lib/postgresql/15/bin"):
 all_parts = {"fio": verify_with_fio, "fio-without-io_uring": verify_without_io_uring,
              **{system: lambda system=system: pass_through(system, kernel_has) for system in checks},
              **{program: lambda program=program: be_killed(program, programs[program]) for program in programs},
-             "errors": see_errors}
+             "resets": be_reset, "errors": see_errors}
 for part in parts or all_parts:
     started = time.monotonic()
     all_parts[part]()
