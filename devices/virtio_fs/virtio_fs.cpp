@@ -87,6 +87,17 @@ void VirtioFs::begin(const GuestMemory& memory, const FolderHost& host) {
     }
     host.begin(host.context, {transport.queues[0], transport.queues[1]});
     is_served = true;
+    init_reply.await();
+}
+
+// Of a copy of the queue: it is the server that takes the chains.
+void VirtioFs::find_init_reply(const GuestMemory& memory, SplitQueue requests) {
+    std::uint16_t waiting = 0;
+    std::uint16_t head = 0;
+    if (requests.look(memory, waiting) == Look::ready && waiting != 0 &&
+        requests.take(memory, head) == Look::ready) {
+        init_reply.find(transport.chain(requests, head), memory);
+    }
 }
 
 void VirtioFs::serve(const GuestMemory& memory, const FolderHost& host, bool masters_bus) {
@@ -111,11 +122,15 @@ void VirtioFs::serve(const GuestMemory& memory, const FolderHost& host, bool mas
         return;
     }
     for (unsigned queue = 0; queue < queue_count; ++queue) {
-        if (transport.take_notified(queue) != nullptr) {
+        if (const SplitQueue* const notified = transport.take_notified(queue)) {
+            if (queue == request_queue && init_reply.is_awaited) {
+                find_init_reply(memory, *notified);
+            }
             host.notify(host.context, queue);
         }
     }
     if (host.take_used(host.context)) {
+        init_reply.change(memory);
         transport.tell_used();
     }
 }

@@ -4,6 +4,7 @@
 #include "devices/pci/guest_memory.hpp"
 #include "devices/pci/pci.hpp"
 #include "devices/virtio/transport.hpp"
+#include "devices/virtio_fs/init_reply.hpp"
 
 #include <array>
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace previrt {
 namespace virtio_fs {
 
 constexpr unsigned queue_count = 2; // urgent requests, and all others
+constexpr unsigned request_queue = 1;
 constexpr std::uint32_t most_tag_bytes = 36;
 using Queues = std::array<virtio::SplitQueue, queue_count>;
 
@@ -49,7 +51,8 @@ struct VirtioFs {
     virtio::Transport transport{};
     std::array<std::uint8_t, virtio_fs::most_tag_bytes> tag{};
     bool is_served = false;
-    bool is_ending = false;        // the server may still touch the queues
+    bool is_ending = false; // the server may still touch the queues
+    virtio_fs::InitReply init_reply{};
     std::uint8_t ended_status = 0; // the driver's before its reset, which lasts until the server has ended
 
     // The name by which the driver knows the folder: at most most_tag_bytes.
@@ -69,6 +72,7 @@ struct VirtioFs {
 private:
     [[nodiscard]] bool queues_are_in_ram(const GuestMemory& memory) const;
     void begin(const GuestMemory& memory, const FolderHost& host);
+    void find_init_reply(const GuestMemory& memory, virtio::SplitQueue requests);
 };
 
 static_assert(std::is_trivially_copyable_v<VirtioFs>);

@@ -69,6 +69,101 @@ TEST_F(Folder, RequestsAndAnswersPass) {
     EXPECT_EQ(notified.size(), 2U);
 }
 
+class FolderInit : public Folder {
+protected:
+    static constexpr std::uint64_t request = 0x8000;
+    static constexpr std::uint64_t reply_header = 0x9000;
+    static constexpr std::uint64_t reply = 0xa000;
+    static constexpr std::uint64_t table = 0xb000;
+    static constexpr std::uint32_t all_flags = ~0U;
+    static constexpr std::uint32_t without_auto = ~(1U << 14U);
+
+    void ask(std::uint32_t opcode) {
+        ram.store(request, std::uint32_t{104});
+        ram.store(request + 4, opcode);
+    }
+    // As Linux lays it out: header and arguments are buffers of their own.
+    void send(std::uint32_t header_bytes = 16) {
+        put(table, 0, request, 40, next, 1);
+        put(table, 1, request + 40, 64, next, 2);
+        put(table, 2, reply_header, header_bytes, next | write, 3);
+        put(table, 3, reply, 64, write);
+        describe(request_queue, 0, table, 64, indirect);
+        offer(request_queue, 0);
+        kick(request_queue);
+    }
+    std::uint32_t answer(std::uint64_t flags_at) {
+        ram.store(flags_at, all_flags);
+        has_used = true;
+        serve();
+        EXPECT_TRUE(folder.interrupt_line());
+        get(interrupt_status, 1);
+        return ram.load<std::uint32_t>(flags_at);
+    }
+};
+
+TEST_F(FolderInit, PagesOfDirectoriesAlwaysHaveAttributes) {
+    start();
+    serve();
+    ask(26);
+    send();
+    EXPECT_EQ(answer(reply + 12), without_auto);
+    // The next answer is another request's.
+    send();
+    EXPECT_EQ(answer(reply + 12), all_flags);
+}
+
+TEST_F(FolderInit, TheReplyIsOneRowOfBytes) {
+    start();
+    serve();
+    ask(26);
+    send(32);
+    EXPECT_EQ(answer(reply_header + 28), without_auto);
+}
+
+TEST_F(FolderInit, ADriverThatComesBackAsksAgain) {
+    start();
+    serve();
+    ask(26);
+    send();
+    EXPECT_EQ(answer(reply + 12), without_auto);
+    set(device_status, 1, 0);
+    serve();
+    ram.store(available + (request_queue * queue_stride) + 2, std::uint16_t{0});
+    start();
+    serve();
+    send();
+    EXPECT_EQ(answer(reply + 12), without_auto);
+}
+
+TEST_F(FolderInit, OtherRequestsAreLeftAlone) {
+    start();
+    serve();
+    ask(1);
+    send();
+    EXPECT_EQ(answer(reply + 12), all_flags);
+}
+
+TEST_F(FolderInit, FlagsThatAreInTwoBuffersOrNowhereAreLeftAlone) {
+    start();
+    serve();
+    ask(26);
+    send(30);
+    EXPECT_EQ(answer(reply_header + 28), all_flags);
+    set(device_status, 1, 0);
+    serve();
+    ram.store(available + (request_queue * queue_stride) + 2, std::uint16_t{0});
+    start();
+    serve();
+    put(table, 0, request, 40, next, 1);
+    put(table, 1, ram_bytes, 64, write);
+    describe(request_queue, 0, table, 32, indirect);
+    offer(request_queue, 0);
+    kick(request_queue);
+    EXPECT_EQ(answer(reply + 12), all_flags);
+    EXPECT_FALSE(needs_reset());
+}
+
 // A driver frees its queues as soon as the status reads 0.
 TEST_F(Folder, ResetLastsUntilTheServerTouchesTheQueuesNoMore) {
     start();
