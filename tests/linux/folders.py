@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """folders.py DIRECTORY PREVIRT RUN-OPTION...: folders of this machine in a guest."""
-import ctypes, hashlib, os, pathlib, random, shutil, subprocess, sys, time
+import ctypes, hashlib, json, os, pathlib, random, shutil, subprocess, sys, time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from verdicts import end_test, report
@@ -113,6 +113,15 @@ report("any name", got.stdout == b"%d\n" % len(odd) and not list(share.iterdir()
 says("many files", f'cd "{share}"; mkdir m; i=0; while [ $i -lt 3000 ]; do echo $i >m/$i; i=$((i+1)); done; ls m | wc -l; '
      "cat m/* | md5sum; rm -r m; ls -A | wc -l",
      "3000\n" + hashlib.md5("".join(f"{i}\n" for i in sorted(map(str, range(3000)))).encode()).hexdigest() + "  -\n0\n", *option)
+# A page of a directory has its files' attributes: no file is asked for by itself.
+for number in range(1000):
+    (share / f"f{number}").touch()
+stats = work / "stats"
+says("attributes of many files", f'ls -l "{share}" | wc -l', "1001\n", *option, "--stats", str(stats))
+calls = json.loads(stats.read_text())["folder_calls"]
+report("by few requests", 0 < calls < 500, f"{calls} calls")
+for number in range(1000):
+    (share / f"f{number}").unlink()
 says("another tag, read only", f'! touch "{share}/x" 2>/dev/null; ls -A "{share}"', "", "--share", f"{share},ro")
 
 # The driver leaves the device and comes back while others use theirs.
