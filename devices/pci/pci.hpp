@@ -11,7 +11,7 @@ namespace previrt {
 
 // PCI configuration mechanism 1, and bus 0. Absent functions read all ones.
 struct Pci {
-    static constexpr std::uint32_t most_functions = 16;
+    static constexpr std::uint32_t most_functions = 17;
     static constexpr std::uint16_t address_port = 0xcf8;
     static constexpr std::uint16_t data_port = 0xcfc;
 

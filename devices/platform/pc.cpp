@@ -95,6 +95,9 @@ std::optional<std::uint32_t> Pc::read(std::uint16_t port, unsigned width, std::u
     if (const std::optional<std::uint32_t> offset = vsock_register(port)) {
         return read_vsock(*offset, width);
     }
+    if (const std::optional<std::uint32_t> offset = console_register(port)) {
+        return read_console(*offset, width);
+    }
     if (const std::optional<FolderRegister> place = folder_register(port)) {
         return read_folder(*place, width);
     }
@@ -131,6 +134,9 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
     if (const std::optional<std::uint32_t> offset = vsock_register(port)) {
         return write_vsock(*offset, width, value);
     }
+    if (const std::optional<std::uint32_t> offset = console_register(port)) {
+        return write_console(*offset, width, value);
+    }
     if (const std::optional<FolderRegister> place = folder_register(port)) {
         return write_folder(*place, width, value);
     }
@@ -147,8 +153,8 @@ bool Pc::write(std::uint16_t port, unsigned width, std::uint32_t value, std::uin
 bool Pc::decodes(std::uint16_t port) const {
     const bool is_network = has_network && network_function().decodes_io() &&
                             port - network_function().bar_address(dp83820::io_bar) < dp83820::io_bar_bytes;
-    return is_network || balloon_register(port) || vsock_register(port) || folder_register(port) ||
-           PicPair::decodes(port) || is_uart(port) || Pit8254::decodes(port) ||
+    return is_network || balloon_register(port) || vsock_register(port) || console_register(port) ||
+           folder_register(port) || PicPair::decodes(port) || is_uart(port) || Pit8254::decodes(port) ||
            SystemControl::decodes(port) || Rtc::decodes(port) || KeyboardController::decodes(port) ||
            is_pci_address_byte(port) || is_pci_data(port, 1) || find_absent(port) != nullptr;
 }

@@ -12,6 +12,7 @@
 #include "devices/rtc/rtc.hpp"
 #include "devices/uart16550/uart16550.hpp"
 #include "devices/virtio_balloon/virtio_balloon.hpp"
+#include "devices/virtio_console/virtio_console.hpp"
 #include "devices/virtio_fs/virtio_fs.hpp"
 #include "devices/virtio_vsock/virtio_vsock.hpp"
 
@@ -35,6 +36,8 @@ enum class Request : std::uint8_t { none, reset };
 struct Pc {
     static constexpr std::uint32_t most_disks = 8;
     static constexpr std::uint32_t most_folders = 4;
+    // With the bridge, the network card, balloon, vsock and console.
+    static_assert(Pci::most_functions == 5 + most_disks + most_folders);
 
     PicPair pic{};
     LocalApic local_apic{};
@@ -47,11 +50,13 @@ struct Pc {
     Dp83820 network{};       // if has_network
     VirtioBalloon balloon{}; // if has_balloon
     VirtioVsock vsock{};     // if has_vsock
+    VirtioConsole console{}; // if has_console
     std::array<Nvme, most_disks> disks{};
     std::array<VirtioFs, most_folders> folders{};
     bool has_network = false;
     bool has_balloon = false;
     bool has_vsock = false;
+    bool has_console = false;
     Request request = Request::none; // stays until the VMM takes it
     std::uint64_t advanced_to = 0;
     std::uint64_t timer_edges = 0;      // on IRQ0
@@ -59,6 +64,7 @@ struct Pc {
     std::uint32_t network_index = 0;    // among the functions of `pci`
     std::uint32_t balloon_index = 0;
     std::uint32_t vsock_index = 0;
+    std::uint32_t console_index = 0;
     std::uint32_t disk_count = 0;
     std::array<std::uint32_t, most_disks> disk_indexes{};
     std::uint32_t folder_count = 0;
@@ -69,12 +75,13 @@ struct Pc {
     static constexpr unsigned rtc_irq = 8;
     static constexpr unsigned network_irq = 11;
     static constexpr unsigned balloon_irq = 10;
-    static constexpr unsigned disk_irq = 9; // of all disks
-    static constexpr unsigned vsock_irq = 14;
+    static constexpr unsigned disk_irq = 9;     // of all disks
+    static constexpr unsigned channel_irq = 14; // of vsock and console
     static constexpr unsigned folder_irq = 15;  // of all folders
     static constexpr unsigned vsock_device = 2; // on the PCI bus
     static constexpr unsigned network_device = 3;
     static constexpr unsigned balloon_device = 4;
+    static constexpr unsigned console_device = 5;
     static constexpr unsigned first_folder_device = 8;
     static constexpr unsigned first_disk_device = 16;
     // The initial addresses of registers, above RAM.
@@ -84,6 +91,7 @@ struct Pc {
     static constexpr std::uint16_t balloon_ports = 0xc100;
     static constexpr std::uint16_t vsock_ports = 0xc180;
     static constexpr std::uint16_t folder_ports = 0xc200; // of the first folder; the others' follow
+    static constexpr std::uint16_t console_ports = 0xc400;
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // Called once on a new Pc: the state that firmware leaves.
@@ -92,6 +100,8 @@ struct Pc {
     void insert_network_card(const ethernet::MacAddress& address);
     void insert_balloon();
     void insert_vsock(std::uint64_t guest_cid);
+    // The caller inserts its ports.
+    void insert_console();
     // At most most_disks times.
     void insert_disk(const nvme::Medium& medium);
     // At most most_folders times.
@@ -109,6 +119,8 @@ struct Pc {
     }
     // The vsock device may reach the guest's memory.
     [[nodiscard]] bool vsock_masters_bus() const { return has_vsock && vsock_function().masters_bus(); }
+    // The same for the console.
+    [[nodiscard]] bool console_masters_bus() const { return has_console && console_function().masters_bus(); }
     [[nodiscard]] bool folder_masters_bus(std::uint32_t folder) const {
         return folder_function(folder).masters_bus();
     }
@@ -149,7 +161,7 @@ struct Pc {
     void update_network_line(std::uint64_t now);
     void update_balloon_line();
     void update_disk_line();
-    void update_vsock_line();
+    void update_channel_line();
     void update_folder_line();
 
     // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
@@ -169,6 +181,7 @@ private:
     [[nodiscard]] const PciFunction& network_function() const { return pci.functions[network_index]; }
     [[nodiscard]] const PciFunction& balloon_function() const { return pci.functions[balloon_index]; }
     [[nodiscard]] const PciFunction& vsock_function() const { return pci.functions[vsock_index]; }
+    [[nodiscard]] const PciFunction& console_function() const { return pci.functions[console_index]; }
     [[nodiscard]] bool network_line(std::uint64_t now) const;
     // The card's register at this port, if it is one.
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint16_t port, unsigned width) const;
@@ -197,6 +210,10 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> vsock_register(std::uint16_t port) const;
     std::optional<std::uint32_t> read_vsock(std::uint32_t offset, unsigned width);
     bool write_vsock(std::uint32_t offset, unsigned width, std::uint32_t value);
+    // The same for the console.
+    [[nodiscard]] std::optional<std::uint32_t> console_register(std::uint16_t port) const;
+    std::optional<std::uint32_t> read_console(std::uint32_t offset, unsigned width);
+    bool write_console(std::uint32_t offset, unsigned width, std::uint32_t value);
     struct FolderRegister {
         std::uint32_t folder;
         std::uint32_t offset;

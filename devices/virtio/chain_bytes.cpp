@@ -37,6 +37,12 @@ Buffer ChainBytes::take(std::uint32_t most) {
     return taken;
 }
 
+void ChainBytes::skip(std::uint32_t bytes) {
+    while (bytes != 0) {
+        bytes -= take(bytes).bytes;
+    }
+}
+
 Look ChainBytes::read(const GuestMemory& memory, void* to, std::uint32_t bytes) {
     auto* place = static_cast<std::uint8_t*>(to);
     while (bytes != 0) {

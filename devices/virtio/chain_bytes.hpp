@@ -20,6 +20,7 @@ public:
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     // `bytes` is bytes() at most. Broken: a part is not RAM.
     [[nodiscard]] Look read(const GuestMemory& memory, void* to, std::uint32_t bytes);
+    void skip(std::uint32_t bytes);
     [[nodiscard]] Look write(const GuestMemory& memory, const void* from, std::uint32_t bytes);
 
 private:

@@ -10,7 +10,7 @@ inline constexpr unsigned io_bar = 0;
 inline constexpr std::uint32_t io_bar_bytes = 128;
 
 // By the specification's numbers.
-enum class Kind : std::uint8_t { balloon = 5, vsock = 19, file_system = 26 };
+enum class Kind : std::uint8_t { console = 3, balloon = 5, vsock = 19, file_system = 26 };
 
 // Puts a device's function on bus 0; nullptr as Pci::add(). `configuration_bytes` are the device's own
 // registers.

@@ -24,7 +24,7 @@ inline constexpr std::uint8_t status_failed = 128;
 // What all virtio devices have in common: the registers of a modern device on the PCI bus, its features and
 // its queues. A device has one, and hands it all accesses below `configuration_offset`.
 struct Transport {
-    static constexpr unsigned most_queues = 8;
+    static constexpr unsigned most_queues = 16;
     // In the BAR, as the function's capabilities say.
     static constexpr std::uint32_t status_offset = 0x14;
     static constexpr std::uint32_t interrupt_status_offset = 0x38;

@@ -4,6 +4,7 @@
 #include "tests/fuzz/steps.hpp"
 #include "tests/fuzz/virtio_step.hpp"
 #include "tests/unit/devices/virtio/balloon_machine.hpp"
+#include "tests/unit/devices/virtio/console_machine.hpp"
 #include "tests/unit/devices/virtio/folder_machine.hpp"
 #include "tests/unit/devices/virtio/vsock_machine.hpp"
 
@@ -11,7 +12,7 @@ namespace previrt {
 
 namespace {
 
-// Of one call. Each of three queues has at most 64 chains of at most as many buffers, in pieces.
+// Of one call. Each of six queues has at most 64 chains of at most as many buffers, in pieces.
 constexpr std::uint64_t most_accesses = 200'000;
 
 template <typename Machine>
@@ -21,7 +22,7 @@ public:
         accesses_ = 0;
         constexpr unsigned widths[] = {1, 2, 4, 4};
         const unsigned width = widths[step.index % 4U];
-        const auto queue = static_cast<std::uint16_t>(step.index % 3U);
+        const auto queue = static_cast<std::uint16_t>(step.index % Machine::linux_queues);
         switch (kind) {
         case VirtioStepKind::start:
             this->start();
@@ -83,6 +84,12 @@ private:
                 check(VsockMachine::header_of(packet).len == packet.size() - vsock::header_bytes);
             }
             this->sent.clear();
+        } else if constexpr (std::is_same_v<Machine, ConsoleMachine>) {
+            this->console.serve(memory(), this->host());
+            for (const ConsoleMachine::Packet& packet : this->sent) {
+                check(ConsoleMachine::header_of(packet).port < 2);
+            }
+            this->sent.clear();
         } else {
             const MemoryTaker taker{.take = take, .context = this};
             this->balloon.serve(memory(), taker);
@@ -102,6 +109,13 @@ private:
             this->room_for = bits & 3U;
             if (this->for_guest.size() < 3) {
                 this->for_guest.push_back(VsockMachine::packet((bits >> 2U) % 70'000U));
+            }
+        } else if constexpr (std::is_same_v<Machine, ConsoleMachine>) {
+            this->room_for = bits & 3U;
+            if (this->for_guest.size() < 3) {
+                this->for_guest.push_back(ConsoleMachine::packet(
+                    (bits >> 2U) % 3U, static_cast<console_port::Event>((bits >> 4U) % 3U),
+                    std::string((bits >> 6U) % 10'000U, 'x')));
             }
         }
     }
@@ -124,6 +138,9 @@ public:
         case VirtioDevice::folder:
             folder_.run(kind, step);
             break;
+        case VirtioDevice::console:
+            console_.run(kind, step);
+            break;
         }
     }
 
@@ -131,6 +148,7 @@ private:
     Driven<BalloonMachine> balloon_;
     Driven<VsockMachine> vsock_;
     Driven<FolderMachine> folder_;
+    Driven<ConsoleMachine> console_;
 };
 
 } // namespace

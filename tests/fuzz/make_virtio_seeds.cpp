@@ -50,6 +50,22 @@ void add_buffers(Steps& steps, std::uint8_t queue, std::uint32_t flags) {
     }
 }
 
+// The driver knows port 1, and a program has it. A message's identifier is the upper half of a word of
+// memory.
+void open_console_port(Steps& steps) {
+    constexpr std::uint8_t control_queue = 3;
+    constexpr std::uint32_t message = 0x7004;
+    constexpr std::uint32_t value_1 = 1U << 16U;
+    for (const std::uint32_t event : {3U, 6U}) {
+        steps.add(VirtioStepKind::write_memory, 1, message / 8);
+        steps.add(VirtioStepKind::write_memory, 0, (message + 4) / 8, event | value_1);
+        steps.add(VirtioStepKind::describe, control_queue, 0, message | (8U << 19U));
+        steps.add(VirtioStepKind::offer, control_queue);
+        steps.add(VirtioStepKind::notify, control_queue);
+        steps.add(VirtioStepKind::serve);
+    }
+}
+
 } // namespace
 
 void write_seeds(const std::string& directory) {
@@ -59,8 +75,12 @@ void write_seeds(const std::string& directory) {
             steps.add(VirtioStepKind::race, 0, 0, race);
             for (unsigned turn = 0; turn < 2; ++turn) {
                 steps.add(VirtioStepKind::start);
-                for (std::uint8_t queue = 0; queue < 3; ++queue) {
-                    add_buffers(steps, queue, queue == 1 ? 0 : write);
+                const bool is_console = static_cast<VirtioDevice>(device) == VirtioDevice::console;
+                if (is_console) {
+                    open_console_port(steps);
+                }
+                for (std::uint8_t queue = 0; queue < (is_console ? 6 : 3); ++queue) {
+                    add_buffers(steps, queue, queue % 2 == 1 ? 0 : write);
                 }
                 steps.add(VirtioStepKind::write_register, 0, 0x14, 0); // the driver's reset
                 steps.add(VirtioStepKind::serve);

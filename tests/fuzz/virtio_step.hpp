@@ -21,8 +21,8 @@ enum class VirtioStepKind : std::uint8_t {
 };
 constexpr std::uint8_t virtio_step_kinds = 10;
 
-enum class VirtioDevice : std::uint8_t { balloon, vsock, folder };
-constexpr std::uint8_t virtio_devices = 3;
+enum class VirtioDevice : std::uint8_t { balloon, vsock, folder, console };
+constexpr std::uint8_t virtio_devices = 4;
 
 struct VirtioStep {
     std::uint8_t kind; // and, above these, the device

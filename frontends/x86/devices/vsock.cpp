@@ -28,7 +28,7 @@ void serve_vsock() {
         return;
     }
     pc.vsock.serve(dma_memory, host);
-    pc.update_vsock_line();
+    pc.update_channel_line();
     backend::notify_host();
 }
 

@@ -76,7 +76,7 @@ protected:
     }
 
     void scribble() {
-        const auto queue = static_cast<std::uint16_t>(choose(3));
+        const auto queue = static_cast<std::uint16_t>(choose(Machine::linux_queues));
         const auto index = static_cast<std::uint16_t>(choose(entries));
         switch (choose(4)) {
         case 0:
