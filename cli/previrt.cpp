@@ -113,6 +113,10 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
                      "DIR[:TAG][,ro]: a folder for the guest, which mounts it by its tag; several times for "
                      "several folders")
         ->allow_extra_args(false);
+    command
+        ->add_option("--share-socket", options->share_sockets,
+                     "SOCKET:TAG: the same, of a server of vhost-user that listens there")
+        ->allow_extra_args(false);
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,

@@ -23,9 +23,10 @@ struct RunOptions {
     std::vector<std::string> disks;
     std::string root; // a folder of this machine: the guest's root file system; empty: none
     bool root_is_writable = false;
-    std::vector<std::string> shares;      // folders of this machine
-    std::vector<std::string> command;     // that the guest runs, and then ends; empty: none
-    std::vector<std::string> environment; // of the command, in addition: NAME=VALUE, or NAME
+    std::vector<std::string> shares;        // folders of this machine
+    std::vector<std::string> share_sockets; // of servers of folders that are there already
+    std::vector<std::string> command;       // that the guest runs, and then ends; empty: none
+    std::vector<std::string> environment;   // of the command, in addition: NAME=VALUE, or NAME
     int sessions = -1;    // a listening socket, for clients that bring further commands; -1: none
     int consoles = -1;    // likewise, for clients that show the console
     std::string stats;    // a file for the VMM's counters; empty: none

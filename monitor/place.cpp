@@ -215,7 +215,8 @@ void check_disks(const RunOptions& options, const Place& place) {
 }
 
 void check_folders(const RunOptions& options, const Place& place) {
-    if (parse_folders(options).empty()) {
+    const std::vector<FolderChoice> folders = parse_folders(options);
+    if (folders.empty()) {
         return;
     }
     if (!place.has_folders) {
@@ -231,7 +232,9 @@ void check_folders(const RunOptions& options, const Place& place) {
         throw InputError("--root: the guest has its files there, and by --initrd others: leave out one of "
                          "them");
     }
-    require_folder_server();
+    if (!std::ranges::all_of(folders, &FolderChoice::is_socket)) {
+        require_folder_server();
+    }
 }
 
 } // namespace

@@ -26,7 +26,7 @@ std::string list_folders(const RunOptions& options) {
         if (folder.tag == root_tag) {
             add(folder.is_read_only ? agent::FolderUse::overlaid_root : agent::FolderUse::root, folder.tag,
                 "");
-        } else {
+        } else if (!folder.is_socket) { // its folder is not known
             add(folder.is_read_only ? agent::FolderUse::read_only : agent::FolderUse::writable, folder.tag,
                 folder.path);
         }

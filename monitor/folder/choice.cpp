@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace previrt {
 
@@ -59,6 +60,25 @@ FolderChoice parse_share(const std::string& text) {
     return {.path = path, .tag = tag, .is_read_only = is_read_only};
 }
 
+FolderChoice parse_share_socket(const std::string& text) {
+    const std::string option = "--share-socket " + text;
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos || colon == 0) {
+        throw InputError(option + ": it is SOCKET:TAG");
+    }
+    std::string tag = text.substr(colon + 1);
+    check_tag(option, tag);
+    return {.path = text.substr(0, colon), .tag = std::move(tag), .is_read_only = false, .is_socket = true};
+}
+
+void add_folder(std::vector<FolderChoice>& folders, const std::string& option, FolderChoice choice) {
+    if (std::ranges::find(folders, choice.tag, &FolderChoice::tag) != folders.end()) {
+        throw InputError(option + ": another folder has the tag '" + choice.tag +
+                         "' already: name one, as in DIR:TAG");
+    }
+    folders.push_back(std::move(choice));
+}
+
 } // namespace
 
 std::vector<FolderChoice> parse_folders(const RunOptions& options) {
@@ -71,12 +91,10 @@ std::vector<FolderChoice> parse_folders(const RunOptions& options) {
         throw InputError("--rw: that is for the folder of --root");
     }
     for (const std::string& text : options.shares) {
-        FolderChoice share = parse_share(text);
-        if (std::ranges::find(folders, share.tag, &FolderChoice::tag) != folders.end()) {
-            throw InputError("--share " + text + ": another folder has the tag '" + share.tag +
-                             "' already: name one, as in DIR:TAG");
-        }
-        folders.push_back(std::move(share));
+        add_folder(folders, "--share " + text, parse_share(text));
+    }
+    for (const std::string& text : options.share_sockets) {
+        add_folder(folders, "--share-socket " + text, parse_share_socket(text));
     }
     if (folders.size() > backend::most_folders) {
         throw InputError("--share: a guest has " + std::to_string(backend::most_folders) +

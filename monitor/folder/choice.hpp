@@ -14,11 +14,12 @@ struct FolderChoice {
     std::string path; // absolute
     std::string tag;  // by which the guest knows it
     bool is_read_only;
+    bool is_socket = false; // `path` is that of a server's socket, which listens already
 };
 
 inline constexpr std::string_view root_tag = "previrt-root";
 
-// Those of --root, which is the first, and of --share. Throws InputError.
+// Those of --root, which is the first, of --share, and of --share-socket. Throws InputError.
 std::vector<FolderChoice> parse_folders(const RunOptions& options);
 
 } // namespace previrt

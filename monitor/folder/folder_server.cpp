@@ -69,7 +69,11 @@ std::string probe_folders() {
            " files at once, or more if this user may raise the limit (ulimit -Hn)";
 }
 
-FolderServer::FolderServer(const FolderChoice& choice) {
+FolderServer::FolderServer(const FolderChoice& choice) : is_own_(!choice.is_socket) {
+    if (!is_own_) {
+        connection_ = connect_to_socket(choice.path);
+        return;
+    }
     require_folder_server();
     OwnSocket ends = connect_to_own_socket();
     Pipe report = make_pipe();
@@ -99,10 +103,15 @@ FolderServer::FolderServer(const FolderChoice& choice) {
 
 FolderServer::~FolderServer() {
     connection_.close();
-    (void)process_.wait(patience);
+    if (is_own_) {
+        (void)process_.wait(patience);
+    }
 }
 
 std::string FolderServer::describe_end() {
+    if (!is_own_) {
+        return "it has closed its connection, or does not speak vhost-user";
+    }
     const std::string end = process_.wait(patience);
     const std::string message = process_.last_message("virtio_loop: Unexpected poll revents"); // of the end
     return message.empty() ? end : end + ": " + message;

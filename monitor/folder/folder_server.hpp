@@ -9,7 +9,8 @@
 
 namespace previrt {
 
-// A process of virtiofsd, which serves one folder. It sees that folder of this machine, and no other file.
+// A process of virtiofsd, which serves one folder. It sees that folder of this machine, and no other file. Or
+// a server of somebody else's, which listens at a socket.
 class FolderServer {
 public:
     // Throws InputError if this machine lacks something.
@@ -28,7 +29,8 @@ public:
 
 private:
     Descriptor connection_;
-    ServerProcess process_;
+    ServerProcess process_; // none, if it is somebody else's
+    bool is_own_ = true;
 };
 
 // Throws InputError if virtiofsd is missing.

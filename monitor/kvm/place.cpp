@@ -114,7 +114,8 @@ PreparedRun prepare_kvm(const RunOptions& options) {
     if (!options.command.empty() && mode == KvmMode::native) {
         throw InputError("a command: on a KVM that runs level 0 on the processor there is none so far");
     }
-    if ((!options.root.empty() || !options.shares.empty()) && mode == KvmMode::native) {
+    if ((!options.root.empty() || !options.shares.empty() || !options.share_sockets.empty()) &&
+        mode == KvmMode::native) {
         throw InputError("--root, --share: on a KVM that runs level 0 on the processor there are no folders "
                          "so far");
     }

@@ -14,26 +14,43 @@ namespace previrt {
 
 namespace {
 
-void require(bool done, const char* call) {
+void require(bool done, const char* what) {
     if (!done) {
-        throw InputError(std::string(call) + ": " + std::generic_category().message(errno));
+        throw InputError(std::string(what) + ": " + std::generic_category().message(errno));
     }
+}
+
+sockaddr_un name_of(const std::string& path) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    if (path.size() >= sizeof name.sun_path) {
+        throw InputError(path + ": the name is too long for a socket; choose a shorter directory (TMPDIR)");
+    }
+    path.copy(name.sun_path, path.size());
+    return name;
+}
+
+Descriptor make_socket() {
+    Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    require(made.number() >= 0, "socket");
+    return made;
 }
 
 } // namespace
 
+Descriptor connect_to_socket(const std::string& path) {
+    const sockaddr_un name = name_of(path);
+    Descriptor connection = make_socket();
+    require(connect(connection.number(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0,
+            path.c_str());
+    return connection;
+}
+
 OwnSocket connect_to_own_socket() {
     const TemporaryDirectory directory;
     const std::string path = directory.path() + "/socket";
-    OwnSocket ends{.listening = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-                   .connection = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
-    require(ends.listening.number() >= 0 && ends.connection.number() >= 0, "socket");
-    sockaddr_un name{};
-    name.sun_family = AF_UNIX;
-    if (path.size() >= sizeof name.sun_path) {
-        throw InputError(path + ": the name is too long for a socket; set TMPDIR to a shorter one");
-    }
-    path.copy(name.sun_path, path.size());
+    const sockaddr_un name = name_of(path);
+    OwnSocket ends{.listening = make_socket(), .connection = make_socket()};
     const auto* const address = reinterpret_cast<const sockaddr*>(&name);
     require(bind(ends.listening.number(), address, sizeof name) == 0, "bind");
     require(listen(ends.listening.number(), 1) == 0, "listen");

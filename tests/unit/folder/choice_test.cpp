@@ -75,6 +75,22 @@ TEST_F(FolderOptions, RootIsTheFirst) {
     EXPECT_TRUE(parse_folders({}).empty());
 }
 
+TEST_F(FolderOptions, ServersThatListenHaveATag) {
+    RunOptions options;
+    options.share_sockets = {"/a:b/socket:tag"};
+    const std::vector<FolderChoice> folders = parse_folders(options);
+    ASSERT_EQ(folders.size(), 1U);
+    EXPECT_EQ(folders[0].path, "/a:b/socket");
+    EXPECT_EQ(folders[0].tag, "tag");
+    EXPECT_TRUE(folders[0].is_socket);
+    options.shares = {path("one") + ":tag"};
+    EXPECT_NE(refusal(options).find("another folder has the tag 'tag'"), std::string::npos);
+    for (const char* const text : {"socket", ":tag", "socket:"}) {
+        options.share_sockets = {text};
+        EXPECT_EQ(refusal(options).find(std::string("--share-socket ") + text + ": "), 0U);
+    }
+}
+
 TEST_F(FolderOptions, OthersAreRefused) {
     EXPECT_NE(refusal_of_shares({"/no/such/folder"}).find("/no/such/folder: No such file"),
               std::string::npos);
