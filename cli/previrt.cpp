@@ -117,6 +117,12 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
         ->add_option("--share-socket", options->share_sockets,
                      "SOCKET:TAG: the same, of a server of vhost-user that listens there")
         ->allow_extra_args(false);
+    command
+        ->add_option("--port", options->ports,
+                     "IN:OUT:NAME: a port of a virtio console, whose bytes come from the open descriptor "
+                     "number IN and go to number OUT, each or none; IN:OUT: the console itself "
+                     "(docs/ports.md)")
+        ->allow_extra_args(false);
     command->add_option("--stats", options->stats, "Write the VMM's counters to this file");
     command->add_flag(
         "--isolate", options->isolate,

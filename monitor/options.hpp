@@ -25,6 +25,7 @@ struct RunOptions {
     bool root_is_writable = false;
     std::vector<std::string> shares;        // folders of this machine
     std::vector<std::string> share_sockets; // of servers of folders that are there already
+    std::vector<std::string> ports;         // of a console device: open descriptors, and names
     std::vector<std::string> command;       // that the guest runs, and then ends; empty: none
     std::vector<std::string> environment;   // of the command, in addition: NAME=VALUE, or NAME
     int sessions = -1;    // a listening socket, for clients that bring further commands; -1: none

@@ -11,6 +11,7 @@
 #include "monitor/kvm/place.hpp"
 #include "monitor/nested/place.hpp"
 #include "monitor/network/choice.hpp"
+#include "monitor/port/choice.hpp"
 #include "monitor/process/place.hpp"
 #include "monitor/qemu/bare.hpp"
 #include "monitor/qemu/bridged_network.hpp"
@@ -43,6 +44,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm,
                                      .disks = PlaceDisks::of_vmm,
                                      .has_folders = true,
+                                     .has_ports = true,
                                      .most_processors = 1,
                                      .has_commands = true,
                                      .prepare = prepare_process,
@@ -55,6 +57,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm,
                                      .disks = PlaceDisks::of_vmm,
                                      .has_folders = true,
+                                     .has_ports = true,
                                      .most_processors = 1,
                                      .has_commands = true,
                                      .prepare = prepare_kvm,
@@ -67,6 +70,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm_bridged,
                                      .disks = PlaceDisks::none,
                                      .has_folders = false,
+                                     .has_ports = false,
                                      .most_processors = 1,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_nested_kvm>,
@@ -79,6 +83,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::none,
                                      .disks = PlaceDisks::none,
                                      .has_folders = false,
+                                     .has_ports = false,
                                      .most_processors = 1,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_xen>,
@@ -91,6 +96,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_vmm_bridged,
                                      .disks = PlaceDisks::of_vmm,
                                      .has_folders = false,
+                                     .has_ports = false,
                                      .most_processors = 1,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_xen_domu>,
@@ -103,6 +109,7 @@ constexpr std::array places = {Place{.name = "process",
                                      .network = PlaceNetwork::card_of_qemu,
                                      .disks = PlaceDisks::of_qemu,
                                      .has_folders = true,
+                                     .has_ports = false,
                                      .most_processors = most_processors_of_qemu,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_bare>,
@@ -237,6 +244,20 @@ void check_folders(const RunOptions& options, const Place& place) {
     }
 }
 
+void check_ports(const RunOptions& options, const Place& place) {
+    if (parse_ports(options).empty()) {
+        return;
+    }
+    if (!place.has_ports) {
+        throw InputError("--port: --on " + std::string(place.name) + " has no ports so far; these have: " +
+                         names_of_places([](const Place& other) { return other.has_ports; }));
+    }
+    if (!options.rewrite) {
+        throw InputError("--port: the in-place VMM models the ports' device, and with --no-rewrite there is "
+                         "no such VMM: leave out one of them");
+    }
+}
+
 } // namespace
 
 std::span<const Place> all_places() {
@@ -273,6 +294,7 @@ void check_place(const RunOptions& options, const Place& place) {
     check_network(options, place);
     check_disks(options, place);
     check_folders(options, place);
+    check_ports(options, place);
     check_command(options, place);
     if (options.cpus > place.most_processors) {
         throw InputError("--cpus: under the VMM of --on " + std::string(place.name) + " a guest has " +

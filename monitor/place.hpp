@@ -43,6 +43,7 @@ struct Place {
     PlaceNetwork network;
     PlaceDisks disks;
     bool has_folders; // of this machine
+    bool has_ports;   // of a console device, which lead to the monitor
     unsigned most_processors;
     bool has_commands; // and the guest's vsock device leads to the monitor
     // Both throw InputError: for an option of this guest, and for something that this machine lacks.

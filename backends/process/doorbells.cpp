@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/console_ports.hpp"
 #include "backends/common/monitor_link/folders.hpp"
 #include "backends/common/monitor_link/vsock.hpp"
 
@@ -67,6 +68,14 @@ const VsockStart& vsock() {
 
 void ring_for_vsock() {
     ring(vsock_event);
+}
+
+const ConsolePortsStart& console_ports() {
+    return handover.console_ports;
+}
+
+void ring_for_console_ports() {
+    ring(console_ports_event);
 }
 
 const FoldersStart& folders() {

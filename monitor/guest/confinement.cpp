@@ -113,6 +113,13 @@ void confine_channel_thread(int listener, pid_t group) {
     filter.apply();
 }
 
+void confine_port_thread(pid_t group) {
+    CallFilter filter;
+    allow_relay(filter, group);
+    filter.allow({SCMP_SYS(close)}); // of an output's pipe, at its end
+    filter.apply();
+}
+
 void confine_folder_thread(pid_t group) {
     CallFilter filter;
     allow_relay(filter, group);

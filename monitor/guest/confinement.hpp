@@ -19,6 +19,8 @@ void confine_privileged_processor_thread(int processor);
 void confine_relay_thread(pid_t group = 0);
 // The same for the console. Clients of this machine connect to the listener; -1: there is none.
 void confine_console_thread(int listener, pid_t group = 0);
+// The same for the ports of a console device.
+void confine_port_thread(pid_t group = 0);
 // Serves a disk by this io_uring. The group as above.
 void confine_disk_thread(int ring, pid_t group = 0);
 // Waits for a disk's workers, and reads these files without waiting. `overlay`: -1: there is none.

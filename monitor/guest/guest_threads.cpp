@@ -76,12 +76,13 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
 } // namespace
 
 // The confined threads touch the guest's memory: one runs the processor, one reads the guest's output, one
-// moves its packets, each disk has one, one has the folders, and one moves the streams of its commands. The
-// calling thread only waits for them.
+// moves its packets, each disk has one, one has the folders, one moves the streams of its commands, and one
+// those of its console device. The calling thread only waits for them.
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets, const std::vector<DiskThread>& disks,
-                              const ChannelThread& channel, const FolderThread& folders) {
+                              const ChannelThread& channel, const FolderThread& folders,
+                              const PortThread& ports) {
     malloc_trim(0); // kernel and initrd were here
     const Descriptor signals = channel.begin ? Descriptor(dup(channel.given_up)) : hold_ending_signals();
     const std::optional<RawTerminal> terminal =
@@ -91,11 +92,19 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     if (channel.begin) {
         channel.begin();
     }
+    if (ports.begin) {
+        ports.begin();
+    }
     MonitoredEnd end;
     Outcome of_processor;
     Outcome of_console;
     Outcome of_packets;
     Outcome of_channel;
+    Outcome of_ports;
+    std::thread port_thread;
+    if (ports.run) {
+        port_thread = std::thread([&] { of_ports.of([&] { ports.run(signals.number()); }); });
+    }
     std::thread channel_thread;
     if (channel.run) {
         channel_thread = std::thread([&] { of_channel.of(channel.run); });
@@ -152,6 +161,10 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         channel.end();
         channel_thread.join();
     }
+    if (port_thread.joinable()) {
+        ports.end();
+        port_thread.join();
+    }
     if (channel.finish) {
         channel.finish();
     }
@@ -163,6 +176,7 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
         of_disk.rethrow();
     }
     of_channel.rethrow();
+    of_ports.rethrow();
     of_folders.rethrow();
     return end;
 }

@@ -51,6 +51,14 @@ struct FolderThread {
     std::function<void()> end;
 };
 
+// The thread of the console device's ports.
+struct PortThread {
+    std::function<void()> begin; // starts the threads that write; empty: there are no ports
+    // Confines itself first. `signals`: a descriptor that is readable when a signal ends this run.
+    std::function<void(int signals)> run;
+    std::function<void()> end; // the guest has ended; run() returns when its output is delivered
+};
+
 // The thread of a disk.
 struct DiskThread {
     std::function<void()> run; // confines itself first
@@ -64,6 +72,7 @@ ConsoleEvents make_events();
 MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& console,
                               const ConsoleEvents& events, const ProcessorThread& processor,
                               const PacketThread& packets = {}, const std::vector<DiskThread>& disks = {},
-                              const ChannelThread& channel = {}, const FolderThread& folders = {});
+                              const ChannelThread& channel = {}, const FolderThread& folders = {},
+                              const PortThread& ports = {});
 
 } // namespace previrt

@@ -175,6 +175,8 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     take_disk_rings(layout.disks, [&](std::uint64_t bytes) { return places.take_part(bytes); });
     layout.vsock.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.vsock.received = places.take_part(sizeof(monitored::PacketRing));
+    layout.console_ports.sent = places.take_part(sizeof(monitored::PacketRing));
+    layout.console_ports.received = places.take_part(sizeof(monitored::PacketRing));
     take_folder_links(layout.folders, [&](std::uint64_t bytes) { return places.take_part(bytes); });
     place_rest(layout, places, round_up(table_pool::arena_bytes(guest_memory / page_size), page_size));
     layout.fixed_pages = {
@@ -239,6 +241,7 @@ Handover make_handover(const KvmLayout& layout) {
     handover.network.received = layout.received;
     handover.disks = layout.disks;
     handover.vsock = layout.vsock;
+    handover.console_ports = layout.console_ports;
     handover.folders = layout.folders;
     handover.root = layout.physical(layout.root);
     handover.map_level3 = layout.physical(layout.map_level3);

@@ -39,9 +39,10 @@ struct KvmLayout {
     kvm::Part input;
     kvm::Part sent; // packets
     kvm::Part received;
-    monitored::DisksStart disks;     // their rings
-    monitored::VsockStart vsock;     // its rings
-    monitored::FoldersStart folders; // their links
+    monitored::DisksStart disks;                // their rings
+    monitored::VsockStart vsock;                // its rings
+    monitored::ConsolePortsStart console_ports; // likewise
+    monitored::FoldersStart folders;            // their links
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode

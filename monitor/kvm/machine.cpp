@@ -30,7 +30,7 @@ constexpr std::uintptr_t intel_task = 0xfffbd000;
 KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, const RunOptions& options,
                        std::span<const std::uint8_t> package, UserMode user_mode)
     : network_(open_guest_network(options.net, options.command.empty())), folders_(options),
-      disks_(options.disks), layout_(lay_out(image.bytes, options.memory, package.size())),
+      disks_(options.disks), ports_(options), layout_(lay_out(image.bytes, options.memory, package.size())),
       user_mode_(user_mode), file_(folders_.count() != 0 ? memfd_create("previrt-guest", MFD_CLOEXEC) : -1),
       memory_(file_.number() >= 0 ? Mapping::of_guest(layout_.bytes(), file_)
                                   : Mapping::of_guest(layout_.bytes())),
@@ -84,12 +84,16 @@ void KvmMachine::add_doorbells() {
     if (folders_.count() != 0) {
         add_doorbell(doorbell_folders, folders_.called());
     }
+    if (!ports_.empty()) {
+        add_doorbell(doorbell_console_ports, ports_.called());
+    }
 }
 
 void KvmMachine::describe(std::ostream& output) const {
     describe_layout(output, layout_, user_mode_);
     disks_.describe(output);
     folders_.describe(output);
+    ports_.describe(output);
 }
 
 void KvmMachine::describe_end(std::ostream& output) const {
@@ -117,6 +121,7 @@ void KvmMachine::write_handover(const RunOptions& options) {
     if (channel_) {
         GuestChannel::describe(handover.vsock);
     }
+    ports_.describe(handover.console_ports);
     handover.isolates_user_mode = user_mode_ == UserMode::isolated ? 1 : 0;
     handover.rewrites_user_calls =
         options.rewrite_system_calls && user_mode_ == UserMode::with_kernel ? 1 : 0;
@@ -167,7 +172,10 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                        {.sent = ring<monitored::PacketRing>(layout_.vsock.sent),
                         .received = ring<monitored::PacketRing>(layout_.vsock.received)},
                        call_guest),
-        folders_.thread(layout_.folders, vmm_memory(), call_guest));
+        folders_.thread(layout_.folders, vmm_memory(), call_guest),
+        ports_.thread({.sent = ring<monitored::PacketRing>(layout_.console_ports.sent),
+                       .received = ring<monitored::PacketRing>(layout_.console_ports.received)},
+                      call_guest));
     disks_.tell_failures(std::cerr);
     return end;
 }

@@ -12,6 +12,7 @@
 #include "monitor/kvm/processor.hpp"
 #include "monitor/network/guest_network.hpp"
 #include "monitor/options.hpp"
+#include "monitor/port/guest_ports.hpp"
 #include "monitor/qemu/machine.hpp"
 
 #include <cstdint>
@@ -65,6 +66,7 @@ private:
     GuestFolders folders_;
     GuestDisks disks_;
     std::unique_ptr<GuestChannel> channel_;
+    GuestPorts ports_;
     KvmLayout layout_;
     UserMode user_mode_;
     Descriptor file_; // of its memory, if servers of folders map it

@@ -119,6 +119,9 @@ PreparedRun prepare_kvm(const RunOptions& options) {
         throw InputError("--root, --share: on a KVM that runs level 0 on the processor there are no folders "
                          "so far");
     }
+    if (!options.ports.empty() && mode == KvmMode::native) {
+        throw InputError("--port: on a KVM that runs level 0 on the processor there are no ports so far");
+    }
     const GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
     std::vector<std::uint8_t> package = make_guest_package(kernel, package_options(options));
     const auto guest = std::make_shared<PreparedGuest>(

@@ -224,21 +224,22 @@ private:
             int to = -1;
             int flags = 0;
         };
-        Move moves[8 + backend::most_disks + std::tuple_size_v<FolderEventNumbers>] = {
+        Move moves[9 + backend::most_disks + std::tuple_size_v<FolderEventNumbers>] = {
             {.from = child_.memory, .to = process::memory_descriptor, .flags = 0},
             {.from = child_.output, .to = process::output_event, .flags = 0},
             {.from = child_.packets, .to = process::packet_event, .flags = 0},
             {.from = child_.vsock, .to = process::vsock_event, .flags = 0},
+            {.from = child_.console_ports, .to = process::console_ports_event, .flags = 0},
             {.from = life_line_, .to = process::life_line, .flags = 0},
             {.from = keepers_end_, .to = process::keepers_end, .flags = 0},
             {.from = child_.file, .to = image_place, .flags = O_CLOEXEC},
             {.from = child_.monitor, .to = monitor_place, .flags = O_CLOEXEC}};
         for (int disk = 0; disk < int{backend::most_disks}; ++disk) {
-            moves[8 + disk] = {.from = child_.disks[static_cast<std::size_t>(disk)],
+            moves[9 + disk] = {.from = child_.disks[static_cast<std::size_t>(disk)],
                                .to = process::first_disk_event + disk};
         }
         for (std::size_t i = 0; i < child_.folders.size(); ++i) {
-            moves[8 + backend::most_disks + i] = {.from = child_.folders[i],
+            moves[9 + backend::most_disks + i] = {.from = child_.folders[i],
                                                   .to = process::folders_event + static_cast<int>(i)};
         }
         int apart[std::size(moves)] = {};

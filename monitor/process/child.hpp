@@ -77,11 +77,12 @@ struct ProcessChild {
     bool has_user_namespace;
     bool has_mount_namespace;
     int file;   // of the program; -1: none, and the child ends with success
-    int memory; // they become memory_descriptor, output_event, packet_event, vsock_event and the events of
-                // disks and folders; a pipe stays open beside these
+    int memory; // they become memory_descriptor, output_event, packet_event, vsock_event, console_ports_event
+                // and the events of disks and folders; a pipe stays open beside these
     int output;
-    int packets; // -1: none
-    int vsock;   // -1: none
+    int packets;       // -1: none
+    int vsock;         // -1: none
+    int console_ports; // -1: none
     DiskEventNumbers disks;
     FolderEventNumbers folders;
     int monitor; // a socket: a ProcessGo comes when the monitor has done its part; reports go the other way

@@ -98,6 +98,7 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, uns
     allow_doorbell(output_event);
     allow_doorbell(packet_event);
     allow_doorbell(vsock_event);
+    allow_doorbell(console_ports_event);
     for (unsigned disk = 0; disk < disks; ++disk) {
         allow_doorbell(first_disk_event + static_cast<int>(disk));
     }

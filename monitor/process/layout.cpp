@@ -43,6 +43,8 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     take_disk_rings(handover.disks, take);
     handover.vsock.sent = take(sizeof(monitored::PacketRing));
     handover.vsock.received = take(sizeof(monitored::PacketRing));
+    handover.console_ports.sent = take(sizeof(monitored::PacketRing));
+    handover.console_ports.received = take(sizeof(monitored::PacketRing));
     take_folder_links(handover.folders, take);
     handover.filter = take(filter_bytes);
     handover.isolates_user_mode = isolates ? 1 : 0;

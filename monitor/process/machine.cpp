@@ -71,7 +71,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     : event_word_(image.event_word_offset()),
       bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
       events_(make_events()), network_(open_guest_network(options.net, options.command.empty())),
-      folders_(options), disks_(options.disks), channel_(open_guest_channel(options)) {
+      folders_(options), disks_(options.disks), channel_(open_guest_channel(options)), ports_(options) {
     const std::vector<std::uint8_t> filter =
         make_process_filter(options.isolate, disks_.count(), folders_.count());
     handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
@@ -84,6 +84,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
     if (channel_) {
         GuestChannel::describe(handover_.vsock);
     }
+    ports_.describe(handover_.console_ports);
     handover_.most_hosts = bounds_.hosts;
     handover_.most_ranges = bounds_.ranges;
     handover_.rewrites_user_calls = options.rewrite_system_calls ? 1 : 0;
@@ -99,6 +100,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .output = events_.output.number(),
                             .packets = network_ ? network_->called().number() : -1,
                             .vsock = channel_ ? channel_->called().number() : -1,
+                            .console_ports = ports_.empty() ? -1 : ports_.called().number(),
                             .disks = disk_events(),
                             .folders = folder_events(),
                             .address_space = most_address_space(handover_),
@@ -160,6 +162,7 @@ void ProcessMachine::describe(std::ostream& output) const {
            << (handover_.vmm_bytes / mib) << " MiB\n";
     disks_.describe(output);
     folders_.describe(output);
+    ports_.describe(output);
 }
 
 void ProcessMachine::describe_end(std::ostream& output) const {
@@ -283,23 +286,26 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
     const std::span<std::uint8_t> memory = memory_->bytes();
     const std::vector<DiskThread> disks = disks_.threads(
         handover_.disks, memory, memory.subspan(handover_.vmm_bytes), call_guest, first_.process);
-    MonitoredEnd end =
-        run_with_console(options, *console_, events_,
-                         {.run = [&] { return wait(); },
-                          .stop =
-                              [&](pthread_t) {
-                                  is_stopped_ = true;
-                                  kill(-first_.process, SIGKILL);
-                              },
-                          .group = first_.process,
-                          .is_nobody = first_.layers.is_another_user,
-                          .missing = missing()},
-                         packets, disks,
-                         channel_thread(channel_.get(),
-                                        {.sent = ring<monitored::PacketRing>(handover_.vsock.sent),
-                                         .received = ring<monitored::PacketRing>(handover_.vsock.received)},
-                                        call_guest, first_.process),
-                         folders_.thread(handover_.folders, memory, call_guest, first_.process));
+    MonitoredEnd end = run_with_console(
+        options, *console_, events_,
+        {.run = [&] { return wait(); },
+         .stop =
+             [&](pthread_t) {
+                 is_stopped_ = true;
+                 kill(-first_.process, SIGKILL);
+             },
+         .group = first_.process,
+         .is_nobody = first_.layers.is_another_user,
+         .missing = missing()},
+        packets, disks,
+        channel_thread(channel_.get(),
+                       {.sent = ring<monitored::PacketRing>(handover_.vsock.sent),
+                        .received = ring<monitored::PacketRing>(handover_.vsock.received)},
+                       call_guest, first_.process),
+        folders_.thread(handover_.folders, memory, call_guest, first_.process),
+        ports_.thread({.sent = ring<monitored::PacketRing>(handover_.console_ports.sent),
+                       .received = ring<monitored::PacketRing>(handover_.console_ports.received)},
+                      call_guest, first_.process));
     disks_.tell_failures(std::cerr);
     return end;
 }

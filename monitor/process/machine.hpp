@@ -10,6 +10,7 @@
 #include "monitor/guest/guest_threads.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/network/guest_network.hpp"
+#include "monitor/port/guest_ports.hpp"
 #include "monitor/process/bounds/guest_bounds.hpp"
 #include "monitor/process/bounds/guest_watch.hpp"
 #include "monitor/process/image.hpp"
@@ -71,6 +72,7 @@ private:
     GuestFolders folders_;
     GuestDisks disks_;
     std::unique_ptr<GuestChannel> channel_;
+    GuestPorts ports_;
     StartedProcess first_;
     std::atomic<bool> is_stopped_ = false; // by this process, perhaps before it was the program
     std::unique_ptr<GuestWatch> watch_;    // while the guest runs

@@ -118,6 +118,7 @@ private:
             .output = program_.output,
             .packets = program_.packets,
             .vsock = program_.vsock,
+            .console_ports = program_.console_ports,
             .disks = program_.disks,
             .folders = program_.folders,
             .monitor = theirs_.number(),

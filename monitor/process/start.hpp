@@ -20,8 +20,9 @@ struct ProcessProgram {
     int file = -1; // an ELF executable; -1: none, to find out what this machine allows
     int memory = -1;
     int output = -1;
-    int packets = -1; // -1: there is no network
-    int vsock = -1;   // -1: there are no streams
+    int packets = -1;       // -1: there is no network
+    int vsock = -1;         // -1: there are no streams
+    int console_ports = -1; // -1: there are none
     DiskEventNumbers disks = no_disk_events;
     FolderEventNumbers folders = no_folder_events;
     std::uint64_t address_space = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "backends/common/monitor_link/console_ports.hpp"
 #include "backends/common/monitor_link/folders.hpp"
 #include "backends/common/monitor_link/vsock.hpp"
 
@@ -64,6 +65,14 @@ const VsockStart& vsock() {
 
 void ring_for_vsock() {
     ring(doorbell_vsock);
+}
+
+const ConsolePortsStart& console_ports() {
+    return handover.console_ports;
+}
+
+void ring_for_console_ports() {
+    ring(doorbell_console_ports);
 }
 
 const FoldersStart& folders() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/common/contract/console_ports_start.hpp"
 #include "backends/common/contract/console_ring.hpp"
 #include "backends/common/contract/disk_start.hpp"
 #include "backends/common/contract/folder_start.hpp"
@@ -41,6 +42,7 @@ struct Handover {
     monitored::NetworkStart network;
     monitored::DisksStart disks;
     monitored::VsockStart vsock;
+    monitored::ConsolePortsStart console_ports;
     monitored::FoldersStart folders;
     std::uint64_t most_ranges; // of mapped memory in one host process; the host's own limit is larger
     std::uint32_t most_hosts;  // host processes: the VMM refuses more

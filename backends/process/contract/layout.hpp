@@ -79,7 +79,8 @@ constexpr int packet_event = 5;      // with a network: packets, or room for som
 constexpr int vsock_event = 6;       // with a command: packets of vsock, or room for some
 constexpr int life_line = 7;   // a pipe of the keeper's: when the keeper ends, Linux kills the whole group
 constexpr int keepers_end = 8; // of the pipe; no other process has it
-constexpr int first_disk_event = 9; // for each disk: requests, or room for completions
+constexpr int console_ports_event = 9; // with ports of a console device: packets of theirs, or room for some
+constexpr int first_disk_event = 10;   // for each disk: requests, or room for completions
 constexpr int folders_event = first_disk_event + int{backend::most_disks}; // a folder begins or ends
 constexpr int first_folder_event = folders_event + 1; // for each queue of each folder: requests
 constexpr int folder_event(unsigned folder, unsigned queue) {

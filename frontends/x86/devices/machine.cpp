@@ -2,6 +2,7 @@
 #include "frontends/x86/devices/machine.hpp"
 
 #include "frontends/x86/devices/balloon.hpp"
+#include "frontends/x86/devices/console_ports.hpp"
 #include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/folders.hpp"
 #include "frontends/x86/devices/network.hpp"
@@ -66,10 +67,14 @@ void take_events() {
     serve_balloon();
     serve_disks();
     serve_vsock();
+    serve_console_ports();
     serve_folders();
     move_packets(pc.advanced_to);
     set_timer();
     if (pc.request == Request::reset) {
+        while (console_ports_wait()) {
+            serve_console_ports();
+        }
         end_guest(end_rebooted);
     }
 }

@@ -2,6 +2,7 @@
 #include "frontends/x86/linux_boot/guest_image.hpp"
 
 #include "frontends/x86/devices/balloon.hpp"
+#include "frontends/x86/devices/console_ports.hpp"
 #include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/floating_bus.hpp"
 #include "frontends/x86/devices/folders.hpp"
@@ -240,6 +241,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
     insert_balloon();
     insert_disks();
     insert_vsock();
+    insert_console_ports();
     insert_folders();
     return {.entry = elf.physical_entry(),
             .stack_top = stack_top_at,

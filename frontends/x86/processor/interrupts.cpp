@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/processor/interrupts.hpp"
 
+#include "frontends/x86/devices/console_ports.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "inplace-vmm/backend/events.hpp"
@@ -25,6 +26,11 @@ void halt() {
     pc.rest_processor(true);
     take_events();
     if (!vcpu.interrupt_flag) {
+        while (console_ports_wait()) {
+            backend::idle();
+            backend::take_events();
+            take_events();
+        }
         end_guest(end_powered_off); // nothing can wake it
     }
     while (!pc.interrupt_requested()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "backends/common/contract/console_ports_start.hpp"
 #include "backends/common/contract/console_ring.hpp"
 #include "backends/common/contract/disk_start.hpp"
 #include "backends/common/contract/folder_start.hpp"
@@ -52,6 +53,7 @@ struct Handover {
     monitored::NetworkStart network;
     monitored::DisksStart disks;
     monitored::VsockStart vsock;
+    monitored::ConsolePortsStart console_ports;
     monitored::FoldersStart folders;
     std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;

@@ -25,6 +25,7 @@ constexpr std::uint64_t doorbell_output = 0;   // 4 bytes, an ioeventfd: the out
 constexpr std::uint64_t doorbell_end = 8;      // 4 bytes: the guest has ended, and the console says how
 constexpr std::uint64_t doorbell_packets = 16; // 4 bytes, an ioeventfd: packets, or room for some
 constexpr std::uint64_t doorbell_vsock = 40;   // 4 bytes, an ioeventfd: packets of vsock, or room for some
+constexpr std::uint64_t doorbell_console_ports = 48; // likewise, of the ports of the console device
 constexpr std::uint64_t doorbell_idle =
     24; // 8 bytes: waits at most this many nanoseconds, or until the event word is not 0
 // 8 bytes: the monitor takes pages back, which read as zeros from then on. The lower half is the first page's
@@ -32,7 +33,7 @@ constexpr std::uint64_t doorbell_idle =
 constexpr std::uint64_t doorbell_release = 32;
 // 4 bytes each, an ioeventfd: requests, or room for completions.
 constexpr std::uint64_t doorbell_of_disk(unsigned disk) {
-    return 48 + (std::uint64_t{disk} * 8);
+    return 56 + (std::uint64_t{disk} * 8);
 }
 constexpr std::uint64_t doorbell_folders =
     doorbell_of_disk(backend::most_disks); // likewise: a folder begins or ends
