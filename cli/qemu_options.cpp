@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view page = " (docs/qemu-options.md)";
 constexpr std::string_view nothing = "/dev/null";
 constexpr std::string_view own_machine = "previrt";
+constexpr std::string_view tag_of_root = "qemu-root"; // Linux mounts a root of 9p by the tag /dev/root
 
 // The programs ask for a version of QEMU, to know its options.
 constexpr std::string_view version =
@@ -37,7 +38,10 @@ constexpr std::array lists = {
     List{.option = "-M", .text = "previrt, previrt-PLACE, pc, q35, microvm\n"},
     List{.option = "-cpu", .text = "host, max  the processor of this machine (default)\n"},
     List{.option = "-accel", .text = "kvm  as -machine previrt-kvm\n"},
-    List{.option = "-device", .text = "name \"i6300esb\", accepted without effect\n"},
+    List{.option = "-device",
+         .text = "name \"virtio-serial-pci\", and name \"virtserialport\", name \"virtconsole\": its ports\n"
+                 "name \"vhost-user-fs-pci\", name \"virtio-9p-pci\": folders\n"
+                 "name \"i6300esb\", name \"virtio-balloon-pci\", accepted without effect\n"},
 };
 
 InputError refused(std::string_view option, std::string_view value, std::string_view why) {
@@ -132,18 +136,39 @@ private:
         bool has_value;
         void (Translation::*take)(const std::string& value);
     };
-    static const std::array<Option, 29> options;
+    static const std::array<Option, 30> options;
 
     // A stream of this machine's, which a device of the guest's uses.
     struct Stream {
         std::string file; // empty: standard input and output
+        bool is_socket = false;
+        bool is_used = false;
+    };
+    struct Port {
+        std::string name; // empty: a console
+        std::string stream;
+    };
+    // A folder, by a server that listens (a stream), or by a name of -fsdev.
+    struct Folder {
+        std::string source;
+        std::string tag;
+        bool has_server;
+    };
+    struct LocalFolder {
+        std::string path;
+        bool is_read_only = false;
         bool is_used = false;
     };
 
     void only(std::string_view value, std::string_view possible, std::string_view why) const;
     [[noreturn]] void refuse(std::string_view why) const { throw refused(option_, value_, why); }
     Stream& stream(const std::string& id);
+    Stream& stream_of_bytes(const std::string& id);
     [[nodiscard]] std::string choose_console();
+    [[nodiscard]] std::vector<QemuPort> choose_ports(const std::string& console);
+    void add_folders(std::vector<std::string>& run);
+    void check_streams() const;
+    void put_folders_in_place_of_9p();
     void check_memory() const;
     [[nodiscard]] std::string choose_place() const;
 
@@ -156,6 +181,12 @@ private:
     void take_cpu(const std::string& value);
     void take_device(const std::string& value);
     void take_display(const std::string& value);
+    void take_fsdev(const std::string& value);
+    [[nodiscard]] std::map<std::string, std::string>
+    properties(const Fields& fields, std::span<const std::string_view> known) const;
+    void take_port(const Fields& fields);
+    void take_folder(const Fields& fields);
+    void take_9p(const Fields& fields);
     void take_initrd(const std::string& value) { initrd_ = value; }
     void take_kernel(const std::string& value) { kernel_ = value; }
     void take_kvm(const std::string& /*value*/) { accelerators_.emplace_back("kvm"); }
@@ -190,9 +221,13 @@ private:
     std::map<std::string, std::uint64_t> backends_; // of memory: their sizes
     std::vector<std::string> used_backends_;
     std::vector<std::string> monitors_; // the streams that they share
+    bool has_ports_device_ = false;
+    std::vector<Port> ports_;
+    std::vector<Folder> folders_;
+    std::map<std::string, LocalFolder> local_folders_;
 };
 
-const std::array<Translation::Option, 29> Translation::options = {{
+const std::array<Translation::Option, 30> Translation::options = {{
     {.name = "-M", .has_value = true, .take = &Translation::take_machine},
     {.name = "-accel", .has_value = true, .take = &Translation::take_accelerator},
     {.name = "-append", .has_value = true, .take = &Translation::take_append},
@@ -203,6 +238,7 @@ const std::array<Translation::Option, 29> Translation::options = {{
     {.name = "-display", .has_value = true, .take = &Translation::take_display},
     {.name = "-echr", .has_value = true, .take = &Translation::ignore},
     {.name = "-enable-kvm", .has_value = false, .take = &Translation::take_kvm},
+    {.name = "-fsdev", .has_value = true, .take = &Translation::take_fsdev},
     {.name = "-initrd", .has_value = true, .take = &Translation::take_initrd},
     {.name = "-kernel", .has_value = true, .take = &Translation::take_kernel},
     {.name = "-m", .has_value = true, .take = &Translation::take_memory},
@@ -261,19 +297,20 @@ void Translation::take_chardev(const std::string& value) {
     for (const auto& [name, text] : fields.named) {
         if (name == "id") {
             id = text;
-        } else if (name == "path" && fields.first == "file") {
+        } else if (name == "path" && (fields.first == "file" || fields.first == "socket")) {
             file = text;
         } else if (fields.first != "stdio" || (name != "signal" && name != "mux")) {
             refuse("previrt does not know '" + name + "'");
         }
     }
-    if (fields.first != "stdio" && fields.first != "null" && fields.first != "file") {
-        refuse("previrt knows stdio, null and file");
+    const bool is_socket = fields.first == "socket";
+    if (fields.first != "stdio" && fields.first != "null" && fields.first != "file" && !is_socket) {
+        refuse("previrt knows stdio, null, file, and socket for vhost-user-fs");
     }
-    if (id.empty() || (fields.first == "file" && file.empty())) {
+    if (id.empty() || ((fields.first == "file" || is_socket) && file.empty())) {
         refuse("it has no id, or no path");
     }
-    if (!streams_.emplace(id, Stream{.file = file}).second) {
+    if (!streams_.emplace(id, Stream{.file = file, .is_socket = is_socket}).second) {
         refuse("another one has this id");
     }
 }
@@ -291,12 +328,105 @@ void Translation::take_cpu(const std::string& value) {
 }
 
 void Translation::take_device(const std::string& value) {
+    using Take = void (Translation::*)(const Fields& fields);
+    struct Device {
+        std::string_view name;
+        Take take;
+    };
+    // -device is for a machine without PCI.
+    static constexpr std::array devices = {
+        Device{.name = "virtserialport", .take = &Translation::take_port},
+        Device{.name = "virtconsole", .take = &Translation::take_port},
+        Device{.name = "vhost-user-fs-pci", .take = &Translation::take_folder},
+        Device{.name = "vhost-user-fs-device", .take = &Translation::take_folder},
+        Device{.name = "virtio-9p-pci", .take = &Translation::take_9p},
+        Device{.name = "virtio-9p-device", .take = &Translation::take_9p},
+    };
     const Fields fields = parse(option_, value, "driver");
-    if (fields.first != "i6300esb") {
+    const std::string& name = fields.first;
+    if (const auto* const device = std::ranges::find(devices, name, &Device::name); device != devices.end()) {
+        (this->*device->take)(fields);
+    } else if (name == "virtio-serial" || name == "virtio-serial-pci" || name == "virtio-serial-device") {
+        static constexpr std::array<std::string_view, 2> known = {"id", "max_ports"};
+        (void)properties(fields, known);
+        has_ports_device_ = true;
+    } else if (name == "i6300esb" || name == "virtio-balloon-pci" || name == "virtio-balloon-device") {
+        static constexpr std::array<std::string_view, 1> known = {"id"};
+        (void)properties(fields, known);
+    } else {
         refuse("previrt's guests have no such device");
     }
+}
+
+std::map<std::string, std::string> Translation::properties(const Fields& fields,
+                                                           std::span<const std::string_view> known) const {
+    std::map<std::string, std::string> found;
     for (const auto& [name, text] : fields.named) {
-        only(name, "id", "previrt knows its id alone");
+        if (std::ranges::find(known, name) == known.end()) {
+            refuse("previrt does not know '" + name + "'");
+        }
+        found[name] = text;
+    }
+    return found;
+}
+
+// All virtio-serial devices of the command line are one device, as QEMU puts their ports on the first.
+void Translation::take_port(const Fields& fields) {
+    static constexpr std::array<std::string_view, 3> known = {"chardev", "id", "name"};
+    std::map<std::string, std::string> given = properties(fields, known);
+    if (!has_ports_device_) {
+        refuse("no virtio-serial-pci is in front of it");
+    }
+    const bool is_console = fields.first == "virtconsole";
+    if (given["chardev"].empty() || (!is_console && given["name"].empty())) {
+        refuse("it has no chardev, or no name");
+    }
+    ports_.push_back({.name = is_console ? "" : given["name"], .stream = given["chardev"]});
+}
+
+void Translation::take_folder(const Fields& fields) {
+    static constexpr std::array<std::string_view, 3> known = {"chardev", "id", "tag"};
+    std::map<std::string, std::string> given = properties(fields, known);
+    if (given["chardev"].empty() || given["tag"].empty()) {
+        refuse("it has no chardev, or no tag");
+    }
+    folders_.push_back({.source = given["chardev"], .tag = given["tag"], .has_server = true});
+}
+
+void Translation::take_9p(const Fields& fields) {
+    static constexpr std::array<std::string_view, 3> known = {"fsdev", "id", "mount_tag"};
+    std::map<std::string, std::string> given = properties(fields, known);
+    std::string tag = given["mount_tag"];
+    tag = tag == "/dev/root" ? std::string(tag_of_root) : tag;
+    if (given["fsdev"].empty() || tag.empty() || tag.find('/') != std::string::npos) {
+        refuse("it has no fsdev, or no mount_tag without a slash");
+    }
+    folders_.push_back({.source = given["fsdev"], .tag = tag, .has_server = false});
+}
+
+void Translation::take_fsdev(const std::string& value) {
+    const Fields fields = parse(option_, value, "fsdriver");
+    if (fields.first != "local") {
+        refuse("previrt knows local");
+    }
+    std::string id;
+    LocalFolder folder;
+    for (const auto& [name, text] : fields.named) {
+        if (name == "id") {
+            id = text;
+        } else if (name == "path") {
+            folder.path = text;
+        } else if (name == "readonly" && (text == "on" || text == "off")) {
+            folder.is_read_only = text == "on";
+        } else if ((name != "security_model" || text != "none") && name != "multidevs") {
+            refuse("previrt does not know '" + name + "=" + text + "'");
+        }
+    }
+    if (id.empty() || folder.path.empty()) {
+        refuse("it has no id, or no path");
+    }
+    if (!local_folders_.emplace(id, folder).second) {
+        refuse("another one has this id");
     }
 }
 
@@ -418,6 +548,14 @@ Translation::Stream& Translation::stream(const std::string& id) {
     return found->second;
 }
 
+Translation::Stream& Translation::stream_of_bytes(const std::string& id) {
+    Stream& found = stream(id);
+    if (found.is_socket) {
+        throw refused("-chardev", "socket,id=" + id, "previrt has a socket for vhost-user-fs alone");
+    }
+    return found;
+}
+
 // The file of the console; empty: standard input and output.
 std::string Translation::choose_console() {
     constexpr std::string_view of_file = "file:";
@@ -432,7 +570,7 @@ std::string Translation::choose_console() {
         file = serial.substr(of_file.size());
     } else if (serial.starts_with(of_stream)) {
         id = serial.substr(of_stream.size());
-        file = stream(id).file;
+        file = stream_of_bytes(id).file;
     } else if (serial != "stdio" && serial != "mon:stdio") {
         throw refused("-serial", serial, "previrt knows stdio, mon:stdio, file:PATH, null, none, chardev:ID");
     }
@@ -442,12 +580,79 @@ std::string Translation::choose_console() {
                           "previrt has no monitor: it may only share the console's stream");
         }
     }
+    return file;
+}
+
+std::vector<QemuPort> Translation::choose_ports(const std::string& console) {
+    std::vector<QemuPort> ports;
+    bool is_standard_taken = console.empty();
+    for (const Port& port : ports_) {
+        const std::string& file = stream_of_bytes(port.stream).file;
+        if (file.empty() && is_standard_taken) {
+            throw refused("-chardev", "stdio,id=" + port.stream,
+                          "standard input and output have another user already");
+        }
+        is_standard_taken = is_standard_taken || file.empty();
+        ports.push_back({.name = port.name, .file = file});
+    }
+    return ports;
+}
+
+void Translation::add_folders(std::vector<std::string>& run) {
+    for (const Folder& folder : folders_) {
+        if (folder.has_server) {
+            const Stream& server = stream(folder.source);
+            if (!server.is_socket) {
+                throw refused("-device", "vhost-user-fs", "'" + folder.source + "' is no socket");
+            }
+            run.push_back("--share-socket=" + server.file + ":" + folder.tag);
+            continue;
+        }
+        const auto found = local_folders_.find(folder.source);
+        if (found == local_folders_.end() || found->second.is_used) {
+            throw refused("-device", "virtio-9p",
+                          "no -fsdev has the id '" + folder.source + "', or it has two devices");
+        }
+        found->second.is_used = true;
+        run.push_back("--share=" + found->second.path + ":" + folder.tag +
+                      (found->second.is_read_only ? ",ro" : ""));
+    }
+    for (const auto& [name, folder] : local_folders_) {
+        if (!folder.is_used) {
+            throw refused("-fsdev", "", "no device uses '" + name + "'");
+        }
+    }
+}
+
+void Translation::check_streams() const {
     for (const auto& [name, stream] : streams_) {
         if (!stream.is_used) {
             throw refused("-chardev", "", "no device uses '" + name + "'");
         }
     }
-    return file;
+}
+
+// The words of the kernel's command line that are about 9p. A guest has its folders by virtiofs.
+void Translation::put_folders_in_place_of_9p() {
+    constexpr std::string_view of_9p = "=9p";
+    if (std::ranges::all_of(folders_, &Folder::has_server)) {
+        return;
+    }
+    std::string changed;
+    for (std::size_t begin = 0; begin < append_.size();) {
+        const std::size_t end = std::min(append_.find(' ', begin), append_.size());
+        std::string word = append_.substr(begin, end - begin);
+        if (word == "rootfstype=9p") {
+            word = "rootfstype=virtiofs root=" + std::string(tag_of_root);
+        } else if (word.ends_with("fstype=9p")) {
+            word.replace(word.size() - of_9p.size(), of_9p.size(), "=virtiofs");
+        } else if (word.starts_with("rootflags=") && word.find("trans=virtio") != std::string::npos) {
+            word.clear();
+        }
+        changed += word + (end < append_.size() ? " " : "");
+        begin = end + 1;
+    }
+    append_ = changed;
 }
 
 void Translation::check_memory() const {
@@ -484,14 +689,14 @@ QemuCommand Translation::translate(std::span<const std::string> words) {
         value_.clear();
         option_ = words[i].starts_with("--") ? words[i].substr(1) : words[i];
         if (option_ == "-version") {
-            return {.answer = std::string(version), .run = {}, .console = {}};
+            return {.answer = std::string(version), .run = {}, .ports = {}, .console = {}};
         }
         if (option_ == "-help" || option_ == "-h") {
             std::string text = std::string(version) + "\n";
             for (const Option& option : options) {
                 text += std::string(option.name) + (option.has_value ? " ..." : "") + "\n";
             }
-            return {.answer = text, .run = {}, .console = {}};
+            return {.answer = text, .run = {}, .ports = {}, .console = {}};
         }
         if (!option_.starts_with('-')) {
             value_ = "";
@@ -509,7 +714,7 @@ QemuCommand Translation::translate(std::span<const std::string> words) {
             if (value_ == "help" || value_ == "?") {
                 if (const auto* const list = std::ranges::find(lists, option_, &List::option);
                     list != lists.end()) {
-                    return {.answer = std::string(list->text), .run = {}, .console = {}};
+                    return {.answer = std::string(list->text), .run = {}, .ports = {}, .console = {}};
                 }
             }
         }
@@ -519,8 +724,10 @@ QemuCommand Translation::translate(std::span<const std::string> words) {
         throw refused("-kernel", "", "it is missing, and previrt runs a kernel");
     }
     check_memory();
+    put_folders_in_place_of_9p();
     QemuCommand command{
-        .answer = {}, .run = {"run", as_file(kernel_), "--quiet"}, .console = choose_console()};
+        .answer = {}, .run = {"run", as_file(kernel_), "--quiet"}, .ports = {}, .console = choose_console()};
+    command.ports = choose_ports(command.console);
     const auto add = [&](const std::string& option, const std::string& value) {
         command.run.push_back(option + "=" + value);
     };
@@ -532,6 +739,8 @@ QemuCommand Translation::translate(std::span<const std::string> words) {
     if (has_network_) {
         add("--net", "user");
     }
+    add_folders(command.run);
+    check_streams();
     if (!initrd_.empty()) {
         add("--initrd", as_file(initrd_));
     }

@@ -18,12 +18,38 @@ namespace previrt {
 
 namespace {
 
-void put(const std::string& path, int flags, int number) {
+int open_file(const std::string& path, int flags) {
     constexpr mode_t mode = 0666;
-    const int file = open(path.c_str(), flags | O_CLOEXEC, mode);
-    if (file < 0 || dup2(file, number) < 0) {
+    const int file = open(path.c_str(), flags, mode);
+    if (file < 0) {
         throw InputError(path + ": " + std::generic_category().message(errno));
     }
+    return file;
+}
+
+constexpr int to_write = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY;
+
+void put(const std::string& path, int flags, int number) {
+    const int file = open_file(path, flags | O_CLOEXEC);
+    if (dup2(file, number) < 0) {
+        throw InputError(path + ": " + std::generic_category().message(errno));
+    }
+}
+
+int duplicate(int number) {
+    const int made = dup(number);
+    if (made < 0) {
+        throw InputError("standard input and output: " + std::generic_category().message(errno));
+    }
+    return made;
+}
+
+// The descriptors stay open for previrt.
+std::string open_port(const QemuPort& port) {
+    const bool is_standard = port.file.empty();
+    const std::string input = is_standard ? std::to_string(duplicate(STDIN_FILENO)) : "";
+    const int output = is_standard ? duplicate(STDOUT_FILENO) : open_file(port.file, to_write);
+    return "--port=" + input + ":" + std::to_string(output) + (port.name.empty() ? "" : ":" + port.name);
 }
 
 // Returns only if previrt is missing.
@@ -42,14 +68,17 @@ void become_previrt(const std::vector<std::string>& words) {
 }
 
 int run(const std::vector<std::string>& words) {
-    const QemuCommand command = translate_qemu_options(words);
+    QemuCommand command = translate_qemu_options(words);
     if (!command.answer.empty()) {
         std::cout << command.answer;
         return 0;
     }
+    for (const QemuPort& port : command.ports) {
+        command.run.push_back(open_port(port));
+    }
     if (!command.console.empty()) {
         put("/dev/null", O_RDONLY, STDIN_FILENO);
-        put(command.console, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+        put(command.console, to_write, STDOUT_FILENO);
     }
     become_previrt(command.run);
     return run_refused;

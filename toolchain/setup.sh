@@ -13,11 +13,12 @@ build_packages=(
 kernel_packages=(
     bc bison busybox-static cpio flex kmod libssl-dev lz4 make patch perl qemu-system-x86 rsync xz-utils
 )
-# fio, and the tools of file systems, images and networks: programs that know nothing of previrt judge what a guest does.
+# fio, pip, and the tools of file systems, images and networks: programs that know nothing of previrt judge what a guest does.
+# A guest whose root is this machine's finds its devices by udev.
 # shellcheck disable=SC2034
 test_packages=(
     btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio iproute2 iptables libclang-19-dev
-    libclang-rt-19-dev lld-19 llvm-19 nftables qemu-system-common qemu-utils xfsprogs zstd
+    libclang-rt-19-dev lld-19 llvm-19 nftables python3-pip qemu-system-common qemu-utils udev xfsprogs zstd
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

@@ -105,10 +105,8 @@ std::string processors_lack(const std::string& number) {
                : "this machine has " + std::to_string(CPU_COUNT(&ours)) + " processors";
 }
 
-std::string shell_lacks(const std::string& command) {
-    if (command.find("previrt") != std::string::npos) {
-        throw std::invalid_argument("can:" + command + ": a need must not ask previrt");
-    }
+// Silently.
+bool shell_succeeds(const std::string& command) {
     const pid_t process = fork();
     if (process == 0) {
         const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -119,7 +117,26 @@ std::string shell_lacks(const std::string& command) {
     }
     int status = -1;
     waitpid(process, &status, 0);
-    return status == 0 ? "" : "this machine refuses '" + command + "'";
+    return status == 0;
+}
+
+std::string shell_lacks(const std::string& command) {
+    if (command.find("previrt") != std::string::npos) {
+        throw std::invalid_argument("can:" + command + ": a need must not ask previrt");
+    }
+    return shell_succeeds(command) ? "" : "this machine refuses '" + command + "'";
+}
+
+std::string python_package_lacks(const std::string& package) {
+    const std::string install = R"(
+        cache=${PREVIRT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/previrt}/pypi
+        package=')" + package + R"('
+        mkdir -p "$cache" && exec 9>"$cache.lock" && flock 9 || exit 1
+        [ -e "$cache/$package" ] && exit
+        rm -rf "$cache/$package.new"
+        timeout 100 python3 -m pip install --quiet --target "$cache/$package.new" "$package" &&
+            mv "$cache/$package.new" "$cache/$package")";
+    return shell_succeeds(install) ? "" : "python3 -m pip installs no " + package + " here";
 }
 
 std::string perf_events_lack() {
@@ -195,6 +212,7 @@ const auto& kinds_with_value() {
         {.name = "kernels", .lacks = kernels_lack},
         {.name = "program", .lacks = program_lacks},
         {.name = "processors", .lacks = processors_lack},
+        {.name = "pypi", .lacks = python_package_lacks},
         {.name = "can", .lacks = shell_lacks},
     });
     return all;

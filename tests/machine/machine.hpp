@@ -15,6 +15,8 @@ namespace previrt::machine {
 // - perf-events: Linux counts the processor time of our programs
 // - ptrace: Linux lets us trace a child and stop it by a debug register
 // - root, program:NAME, processors:NUMBER
+// - pypi:PACKAGE==VERSION: Python's package index gives the package, or has given it before: it is installed
+//   into the directory `pypi/PACKAGE==VERSION` of the cache
 // - can:COMMAND: the shell runs this command with success
 std::string what_lacks(const std::string& need);
 

@@ -70,27 +70,122 @@ TEST(QemuOptions, OfNolibc) {
     EXPECT_EQ(command.console, "");
 }
 
-// Of what virtme-ng gives for a shell, all but its root and its second console.
+std::vector<std::string> names_of(const std::vector<QemuPort>& ports) {
+    std::vector<std::string> names;
+    for (const QemuPort& port : ports) {
+        names.push_back(port.name + ">" + port.file);
+    }
+    return names;
+}
+
+// For a shell, where it finds a virtiofsd that it can use.
 TEST(QemuOptions, OfVirtmeForAShell) {
-    const QemuCommand command = with_kernel({"-name",     "virtme-ng",
-                                             "-m",        "1G",
-                                             "-object",   "memory-backend-memfd,id=mem,size=1G,share=on",
-                                             "-numa",     "node,memdev=mem",
-                                             "-machine",  "accel=kvm:tcg",
-                                             "-M",        "microvm,accel=kvm,pcie=on,rtc=on",
-                                             "-device",   "i6300esb,id=watchdog0",
-                                             "-cpu",      "host,topoext=on",
-                                             "-parallel", "none",
-                                             "-net",      "none",
-                                             "-echr",     "1",
-                                             "-chardev",  "stdio,id=console,signal=off,mux=on",
-                                             "-serial",   "chardev:console",
-                                             "-mon",      "chardev=console",
-                                             "-vga",      "none",
-                                             "-display",  "none",
-                                             "-smp",      "1"});
-    EXPECT_EQ(command.run, Words({"run", "k", "--quiet", "--on=kvm", "--memory=1073741824", "--cpus=1"}));
+    const QemuCommand command =
+        with_kernel({"-name",     "virtme-ng",
+                     "-m",        "1G",
+                     "-chardev",  "socket,id=charvirtfs5,path=/tmp/virtmeq",
+                     "-device",   "vhost-user-fs-device,chardev=charvirtfs5,tag=ROOTFS",
+                     "-object",   "memory-backend-memfd,id=mem,size=1G,share=on",
+                     "-numa",     "node,memdev=mem",
+                     "-machine",  "accel=kvm:tcg",
+                     "-M",        "microvm,accel=kvm,pcie=on,rtc=on",
+                     "-device",   "i6300esb,id=watchdog0",
+                     "-cpu",      "host,topoext=on",
+                     "-parallel", "none",
+                     "-net",      "none",
+                     "-echr",     "1",
+                     "-chardev",  "file,path=/proc/self/fd/2,id=dmesg",
+                     "-device",   "virtio-serial-device",
+                     "-device",   "virtconsole,chardev=dmesg",
+                     "-chardev",  "stdio,id=console,signal=off,mux=on",
+                     "-serial",   "chardev:console",
+                     "-mon",      "chardev=console",
+                     "-vga",      "none",
+                     "-display",  "none",
+                     "-smp",      "1",
+                     "-append",   "rootfstype=virtiofs root=ROOTFS ro"});
+    EXPECT_EQ(command.run,
+              Words({"run", "k", "--quiet", "--on=kvm", "--memory=1073741824", "--cpus=1",
+                     "--share-socket=/tmp/virtmeq:ROOTFS", "--append=rootfstype=virtiofs root=ROOTFS ro"}));
     EXPECT_EQ(command.console, "");
+    EXPECT_EQ(names_of(command.ports), Words({">/proc/self/fd/2"}));
+}
+
+// For a command, without such a virtiofsd.
+TEST(QemuOptions, OfVirtmeForACommand) {
+    const QemuCommand command =
+        with_kernel({"-fsdev",
+                     "local,id=virtfs5,path=/,security_model=none,readonly=on,multidevs=remap",
+                     "-device",
+                     "virtio-9p-pci,fsdev=virtfs5,mount_tag=/dev/root",
+                     "-fsdev",
+                     "local,id=virtfs9,path=/tmp/a,,b,security_model=none,multidevs=remap",
+                     "-device",
+                     "virtio-9p-pci,fsdev=virtfs9,mount_tag=virtme.initmount0",
+                     "-serial",
+                     "chardev:console",
+                     "-chardev",
+                     "file,id=console,path=/dev/null",
+                     "-chardev",
+                     "stdio,id=stdin,signal=on,mux=off",
+                     "-device",
+                     "virtio-serial-pci",
+                     "-device",
+                     "virtserialport,name=virtme.stdin,chardev=stdin",
+                     "-chardev",
+                     "file,id=ret,path=/tmp/virtme_ret",
+                     "-device",
+                     "virtio-serial-pci",
+                     "-device",
+                     "virtserialport,name=virtme.ret,chardev=ret",
+                     "-append",
+                     "a=9p virtme_initmount0_fstype=9p virtme.exec=`ZQ==` rootfstype=9p "
+                     "rootflags=version=9p2000.L,trans=virtio,access=any,msize=524288 ro init=/i"});
+    EXPECT_EQ(command.run, Words({"run", "k", "--quiet", "--memory=134217728", "--cpus=1",
+                                  "--share=/:qemu-root,ro", "--share=/tmp/a,b:virtme.initmount0",
+                                  "--append=a=9p virtme_initmount0_fstype=virtiofs virtme.exec=`ZQ==` "
+                                  "rootfstype=virtiofs root=qemu-root  ro init=/i"}));
+    EXPECT_EQ(command.console, "/dev/null");
+    EXPECT_EQ(names_of(command.ports), Words({"virtme.stdin>", "virtme.ret>/tmp/virtme_ret"}));
+}
+
+TEST(QemuOptions, WordsOf9pStayWithoutADeviceOf9p) {
+    EXPECT_EQ(with_kernel({"-append", "rootfstype=9p"}).run.back(), "--append=rootfstype=9p");
+}
+
+TEST(QemuOptions, DevicesHaveWhatTheyNeed) {
+    const auto refusal = [](Words words, const std::string& why) {
+        const std::string message = message_of(std::move(words));
+        EXPECT_NE(message.find(why), std::string::npos) << message;
+    };
+    const Words device = {"-device", "virtio-serial-pci", "-device"};
+    const auto with_device = [&](const std::string& port, const std::string& stream) {
+        Words words = device;
+        words.insert(words.end(), {port, "-chardev", stream});
+        return words;
+    };
+    refusal({"-device", "virtserialport,name=a,chardev=b"}, "no virtio-serial-pci");
+    refusal(with_device("virtserialport,chardev=b", "null,id=b"), "no chardev, or no name");
+    refusal(with_device("virtserialport,name=a", "null,id=b"), "no chardev, or no name");
+    refusal(with_device("virtserialport,name=a,chardev=c", "null,id=b"), "none has the id 'c'");
+    refusal(with_device("virtserialport,name=a,chardev=b,nr=5", "null,id=b"), "'nr'");
+    refusal(with_device("virtserialport,name=a,chardev=b", "socket,id=b,path=s"), "vhost-user-fs alone");
+    Words words = with_device("virtserialport,name=a,chardev=b", "stdio,id=b");
+    words.insert(words.end(), {"-serial", "stdio"});
+    refusal(words, "another user already");
+    refusal({"-device", "virtio-serial-pci,vectors=4"}, "'vectors'");
+    refusal({"-device", "vhost-user-fs-pci,chardev=a,tag=t", "-chardev", "file,id=a,path=p"}, "no socket");
+    refusal({"-device", "vhost-user-fs-pci,chardev=a", "-chardev", "socket,id=a,path=p"}, "no tag");
+    refusal({"-device", "vhost-user-fs-pci,chardev=a,tag=t,cache-size=1G", "-chardev", "socket,id=a,path=p"},
+            "'cache-size'");
+    refusal({"-chardev", "socket,id=a,path=p,server=on"}, "'server'");
+    refusal({"-fsdev", "local,id=f,path=/"}, "no device uses 'f'");
+    refusal({"-fsdev", "proxy,id=f,socket=s"}, "-fsdev proxy");
+    refusal({"-fsdev", "local,id=f,path=/,security_model=mapped"}, "security_model=mapped");
+    refusal({"-fsdev", "local,id=f"}, "no id, or no path");
+    refusal({"-fsdev", "local,id=f,path=/", "-fsdev", "local,id=f,path=/"}, "has this id");
+    refusal({"-device", "virtio-9p-pci,fsdev=f,mount_tag=t"}, "no -fsdev has the id 'f'");
+    refusal({"-fsdev", "local,id=f,path=/", "-device", "virtio-9p-pci,fsdev=f,mount_tag=a/b"}, "slash");
 }
 
 TEST(QemuOptions, TwoDashesAreAsGoodAsOne) {
@@ -139,7 +234,7 @@ TEST(QemuOptions, AStreamHasOneUser) {
     EXPECT_NE(message_of({"-chardev", "null"}).find("no id"), std::string::npos);
     EXPECT_NE(message_of({"-chardev", "file,id=a"}).find("no path"), std::string::npos);
     EXPECT_NE(message_of({"-chardev", "file,id=a,path=b,append=on"}).find("'append'"), std::string::npos);
-    EXPECT_NE(message_of({"-chardev", "socket,id=a,path=b"}).find("-chardev socket"), std::string::npos);
+    EXPECT_NE(message_of({"-chardev", "pty,id=a"}).find("-chardev pty"), std::string::npos);
     EXPECT_NE(message_of({"-chardev", "stdio,id=a", "-mon", "chardev=a"}).find("no monitor"),
               std::string::npos);
 }
@@ -192,12 +287,12 @@ TEST(QemuOptions, WhatPrevirtLacksIsRefusedByName) {
                                                  {"-cpu", "host,pmu=off"},
                                                  {"-smp", "2,sockets=2"},
                                                  {"-smp", "none"},
-                                                 {"-device", "virtio-9p-pci,fsdev=f,mount_tag=/dev/root"},
-                                                 {"-device", "virtio-serial-pci"}}) {
+                                                 {"-device", "virtio-blk-pci,drive=d"},
+                                                 {"-device", "virtio-9p-pci,fsdev=f"}}) {
         EXPECT_EQ(message_of(words).find(words[0] + " " + words[1] + ": "), 0U) << message_of(words);
     }
     for (const char* const option :
-         {"-gdb", "-qmp", "-drive", "-netdev", "-fsdev", "-S", "-s", "-snapshot", "-rtc", "disk.img", ""}) {
+         {"-gdb", "-qmp", "-drive", "-netdev", "-virtfs", "-S", "-s", "-snapshot", "-rtc", "disk.img", ""}) {
         EXPECT_EQ(message_of({option}).find(std::string(option) + ": "), 0U) << option;
     }
     EXPECT_NE(message_of({"-append"}).find("value is missing"), std::string::npos);
