@@ -79,7 +79,8 @@ void write_seeds(const std::string& directory) {
                 if (is_console) {
                     open_console_port(steps);
                 }
-                for (std::uint8_t queue = 0; queue < (is_console ? 6 : 3); ++queue) {
+                const std::uint8_t queues = is_console ? 6 : 3;
+                for (std::uint8_t queue = 0; queue < queues; ++queue) {
                     add_buffers(steps, queue, queue % 2 == 1 ? 0 : write);
                 }
                 steps.add(VirtioStepKind::write_register, 0, 0x14, 0); // the driver's reset

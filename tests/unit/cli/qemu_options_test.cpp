@@ -72,6 +72,7 @@ TEST(QemuOptions, OfNolibc) {
 
 std::vector<std::string> names_of(const std::vector<QemuPort>& ports) {
     std::vector<std::string> names;
+    names.reserve(ports.size());
     for (const QemuPort& port : ports) {
         names.push_back(port.name + ">" + port.file);
     }
@@ -113,38 +114,27 @@ TEST(QemuOptions, OfVirtmeForAShell) {
 
 // For a command, without such a virtiofsd.
 TEST(QemuOptions, OfVirtmeForACommand) {
+    const std::string given = "a=9p virtme_initmount0_fstype=9p virtme.exec=`ZQ==` rootfstype=9p "
+                              "rootflags=version=9p2000.L,trans=virtio,access=any,msize=524288 ro init=/i";
+    const std::string taken = "a=9p virtme_initmount0_fstype=virtiofs virtme.exec=`ZQ==` "
+                              "rootfstype=virtiofs root=qemu-root  ro init=/i";
     const QemuCommand command =
-        with_kernel({"-fsdev",
-                     "local,id=virtfs5,path=/,security_model=none,readonly=on,multidevs=remap",
-                     "-device",
-                     "virtio-9p-pci,fsdev=virtfs5,mount_tag=/dev/root",
-                     "-fsdev",
-                     "local,id=virtfs9,path=/tmp/a,,b,security_model=none,multidevs=remap",
-                     "-device",
-                     "virtio-9p-pci,fsdev=virtfs9,mount_tag=virtme.initmount0",
-                     "-serial",
-                     "chardev:console",
-                     "-chardev",
-                     "file,id=console,path=/dev/null",
-                     "-chardev",
-                     "stdio,id=stdin,signal=on,mux=off",
-                     "-device",
-                     "virtio-serial-pci",
-                     "-device",
-                     "virtserialport,name=virtme.stdin,chardev=stdin",
-                     "-chardev",
-                     "file,id=ret,path=/tmp/virtme_ret",
-                     "-device",
-                     "virtio-serial-pci",
-                     "-device",
-                     "virtserialport,name=virtme.ret,chardev=ret",
-                     "-append",
-                     "a=9p virtme_initmount0_fstype=9p virtme.exec=`ZQ==` rootfstype=9p "
-                     "rootflags=version=9p2000.L,trans=virtio,access=any,msize=524288 ro init=/i"});
-    EXPECT_EQ(command.run, Words({"run", "k", "--quiet", "--memory=134217728", "--cpus=1",
-                                  "--share=/:qemu-root,ro", "--share=/tmp/a,b:virtme.initmount0",
-                                  "--append=a=9p virtme_initmount0_fstype=virtiofs virtme.exec=`ZQ==` "
-                                  "rootfstype=virtiofs root=qemu-root  ro init=/i"}));
+        with_kernel({"-fsdev",   "local,id=virtfs5,path=/,security_model=none,readonly=on,multidevs=remap",
+                     "-device",  "virtio-9p-pci,fsdev=virtfs5,mount_tag=/dev/root",
+                     "-fsdev",   "local,id=virtfs9,path=/tmp/a,,b,security_model=none,multidevs=remap",
+                     "-device",  "virtio-9p-pci,fsdev=virtfs9,mount_tag=virtme.initmount0",
+                     "-serial",  "chardev:console",
+                     "-chardev", "file,id=console,path=/dev/null",
+                     "-chardev", "stdio,id=stdin,signal=on,mux=off",
+                     "-device",  "virtio-serial-pci",
+                     "-device",  "virtserialport,name=virtme.stdin,chardev=stdin",
+                     "-chardev", "file,id=ret,path=/tmp/virtme_ret",
+                     "-device",  "virtio-serial-pci",
+                     "-device",  "virtserialport,name=virtme.ret,chardev=ret",
+                     "-append",  given});
+    EXPECT_EQ(command.run,
+              Words({"run", "k", "--quiet", "--memory=134217728", "--cpus=1", "--share=/:qemu-root,ro",
+                     "--share=/tmp/a,b:virtme.initmount0", "--append=" + taken}));
     EXPECT_EQ(command.console, "/dev/null");
     EXPECT_EQ(names_of(command.ports), Words({"virtme.stdin>", "virtme.ret>/tmp/virtme_ret"}));
 }

@@ -68,11 +68,11 @@ protected:
             relay_.polled(polls);
         }
     }
-    void type(const std::string& text) {
+    void type(const std::string& text) const {
         ASSERT_EQ(write(input_.write.number(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
     }
     // Waits for so many bytes.
-    std::string read_output(std::size_t bytes) {
+    [[nodiscard]] std::string read_output(std::size_t bytes) const {
         std::string text;
         while (text.size() < bytes) {
             pollfd waiting{.fd = output_.read.number(), .events = POLLIN, .revents = 0};

@@ -34,7 +34,7 @@ protected:
     static constexpr std::uint64_t data = 32 * page;
     static constexpr std::uint32_t nobody = ~std::uint32_t{0}; // Linux's, if no port is meant
 
-    void give_answer_buffers(unsigned count) {
+    void give_answer_buffers(std::uint16_t count) {
         for (std::uint16_t i = 0; i < count; ++i) {
             describe(control_receive_queue, i, answers + (i * std::uint64_t{64}), 64, write);
             offer(control_receive_queue, i);
@@ -115,7 +115,7 @@ TEST_F(Console, DriverLearnsOfThePorts) {
     EXPECT_EQ(answer(3), (Control{0, port_open, 1}));
     EXPECT_EQ(answer(4), (Control{1, port_name, 1}));
     EXPECT_EQ(written(control_receive_queue, 4), 14U); // no zero behind it
-    EXPECT_EQ(load(answers + (4 * 64) + 8, 6), "a port");
+    EXPECT_EQ(load(answers + (std::uint64_t{4} * 64) + 8, 6), "a port");
     EXPECT_EQ(answer(5), (Control{1, port_open, 1}));
     EXPECT_FALSE(needs_reset());
 }

@@ -42,7 +42,7 @@ private:
         }
         if (for_guest.size() < 3) {
             for_guest.push_back(packet(choose(3), choose(200) == 0 ? Event::ended : Event::bytes,
-                                       std::string(choose(3) * choose(5000), 'x')));
+                                       std::string(std::size_t{choose(3)} * choose(5000), 'x')));
         }
         room_for = choose(4);
         set(notify, 2, queue);
