@@ -13,6 +13,10 @@ constexpr std::uint64_t opcode_offset = 4;
 constexpr std::uint64_t flags_offset = 16 + 12;
 constexpr std::uint32_t readdirplus_auto = 1U << 14U;
 
+// Linux has four: each header, and each argument behind one. A driver may have a thousand, and no flags in
+// them.
+constexpr unsigned most_buffers = 8;
+
 std::uint32_t read_word(const std::uint8_t* place) {
     std::uint32_t word = 0;
     std::memcpy(&word, place, sizeof word);
@@ -34,7 +38,8 @@ void InitReply::find(virtio::BufferChain chain, const GuestMemory& memory) {
     }
     // The server fills the buffers that it may write as one row of bytes.
     std::uint64_t before = 0;
-    while (chain.next(memory, buffer) == virtio::Look::ready) {
+    for (unsigned count = 1; count < most_buffers && chain.next(memory, buffer) == virtio::Look::ready;
+         ++count) {
         if (!buffer.device_writes) {
             continue;
         }

@@ -225,7 +225,7 @@ TEST_F(Folder, QueuesOutsideRamNeedAReset) {
 
 class HostileFolderDriver final : public HostileDriver<FolderMachine> {
 public:
-    explicit HostileFolderDriver(std::uint64_t seed) : HostileDriver(seed, 6) {}
+    explicit HostileFolderDriver(std::uint64_t seed) : HostileDriver(seed, 20) {}
 
     [[nodiscard]] unsigned services() const { return begun; }
     [[nodiscard]] std::size_t notices() const { return notices_; }
@@ -244,6 +244,7 @@ private:
             set(device_status, 1, 0);
             start();
         }
+        ram.store((choose(ram_bytes / page) * page) + 4, std::uint32_t{26}); // FUSE_INIT
         masters_bus = choose(16) != 0;
         is_settled = !is_settled ? choose(3) == 0 : !folder.is_ending || choose(2) == 0;
         has_used = choose(2) == 0;
