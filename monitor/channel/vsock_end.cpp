@@ -35,7 +35,6 @@ bool VsockEnd::receive() {
         }
         take(*packet);
         sent_.release();
-        has_released_ = true;
     }
     return true;
 }
@@ -93,7 +92,6 @@ bool VsockEnd::send_operation(const Header& header) {
     sent.dst_cid = guest_cid_;
     std::memcpy(place.data(), &sent, sizeof sent);
     received_.commit(header_bytes);
-    has_committed_ = true;
     return true;
 }
 
@@ -113,7 +111,6 @@ void VsockEnd::send(GuestStream& stream, std::uint32_t bytes) {
     header.dst_cid = guest_cid_;
     std::memcpy(reserved_.data(), &header, sizeof header);
     received_.commit(header_bytes + bytes);
-    has_committed_ = true;
     stream.sent_bytes(bytes);
     stream.was_sent(op_rw);
 }
@@ -125,12 +122,7 @@ void VsockEnd::finish() {
             stream->was_sent(*owed);
         }
     }
-    // Call both, because each clears its flag.
-    const bool for_packets = has_committed_ && received_.must_call();
-    const bool for_room = has_released_ && sent_.must_call();
-    has_committed_ = false;
-    has_released_ = false;
-    if (for_packets || for_room) {
+    if (monitored::must_call(received_, sent_)) {
         call_guest_();
     }
 }

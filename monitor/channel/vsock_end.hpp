@@ -47,8 +47,6 @@ private:
     std::span<std::uint8_t> reserved_; // by room(): fewer bytes might lie elsewhere in the ring
     bool lacks_room_ = false;          // in the ring to the guest
     bool cannot_answer_ = false;       // nor for a packet without bytes: the guest's packets have to wait
-    bool has_committed_ = false;
-    bool has_released_ = false;
 };
 
 } // namespace previrt

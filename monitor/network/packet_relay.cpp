@@ -68,7 +68,6 @@ PacketRelay::Stop PacketRelay::send() {
             return Stop::no_room;
         }
         sent_.release();
-        has_released_ = true;
         pace_.count_frame();
     }
     return Stop::bound;
@@ -134,7 +133,6 @@ PacketRelay::Stop PacketRelay::receive() {
             const FrameCount count =
                 count_frames(room.first(static_cast<std::size_t>(got)), state.left.segment_bytes);
             received_.commit(static_cast<std::uint32_t>(got), state);
-            has_committed_ = true;
             pace_.count_frame();
             counts_.received += count.frames;
             counts_.received_bytes += count.bytes;
@@ -150,12 +148,7 @@ PacketRelay::Stop PacketRelay::receive() {
 }
 
 void PacketRelay::call_if_asked() {
-    // Call both, because each clears its flag.
-    const bool for_frames = has_committed_ && received_.must_call();
-    const bool for_room = has_released_ && sent_.must_call();
-    has_committed_ = false;
-    has_released_ = false;
-    if (for_frames || for_room) {
+    if (monitored::must_call(received_, sent_)) {
         ++counts_.calls;
         call_guest_();
     }

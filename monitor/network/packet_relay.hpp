@@ -84,8 +84,6 @@ private:
     std::function<void(bool up)> link_changed_;
     bool end_has_frames_ = true; // as far as is known
     bool end_has_room_ = true;
-    bool has_committed_ = false; // in this batch
-    bool has_released_ = false;
     StreamPace pace_;
     bool cable_in_ = true;
     std::atomic<bool> end_lost_ = false;

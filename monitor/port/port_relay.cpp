@@ -84,7 +84,6 @@ bool PortRelay::take_packets() {
             }
         }
         sent_.release();
-        has_released_ = true;
     }
     return true;
 }
@@ -104,18 +103,12 @@ void PortRelay::read_input(PortEnds::Port& port) {
     const Header header{.port = port.number, .event = got > 0 ? Event::bytes : Event::ended};
     std::memcpy(room.data(), &header, sizeof header);
     received_.commit(console_port::header_bytes + static_cast<std::uint32_t>(std::max<ssize_t>(got, 0)));
-    has_committed_ = true;
     port.wants = false;
     port.input = got > 0 ? port.input : -1;
 }
 
 void PortRelay::finish() {
-    // Call both, because each clears its flag.
-    const bool for_packets = has_committed_ && received_.must_call();
-    const bool for_room = has_released_ && sent_.must_call();
-    has_committed_ = false;
-    has_released_ = false;
-    if (for_packets || for_room) {
+    if (monitored::must_call(received_, sent_)) {
         call_guest_();
     }
 }

@@ -69,8 +69,6 @@ private:
     std::function<void()> call_guest_;
     bool is_held_ = false;    // the first packet is for an output that takes no more now
     bool lacks_room_ = false; // in the ring to the guest
-    bool has_released_ = false;
-    bool has_committed_ = false;
 };
 
 } // namespace previrt

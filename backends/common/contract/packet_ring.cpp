@@ -28,6 +28,7 @@ void PacketWriter::commit(std::uint32_t bytes, const PacketState& state) {
     RecordHeader header{.bytes = bytes, .attributes = {}};
     std::memcpy(header.attributes, &attributes, sizeof(attributes));
     writer_.commit(header);
+    has_committed_ = true;
 }
 
 std::optional<RingPacket> PacketReader::next() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace previrt::monitored {
 
@@ -41,12 +42,14 @@ public:
     std::span<std::uint8_t> reserve(std::uint32_t least);
     // The packet has this size: not 0, and not more than was reserved.
     void commit(std::uint32_t bytes, const PacketState& state = {});
+    // Whether packets were committed since the last call, and the reader waits for the doorbell.
+    bool must_call() { return std::exchange(has_committed_, false) && writer_.must_call(); }
     // As RecordWriter's.
-    bool must_call() { return writer_.must_call(); }
     bool wait(std::uint32_t least) { return writer_.wait(least); }
 
 private:
     RecordWriter<PacketRing> writer_;
+    bool has_committed_ = false;
 };
 
 class PacketReader {
@@ -55,12 +58,25 @@ public:
 
     // As RecordReader's.
     std::optional<RingPacket> next();
-    void release() { reader_.release(); }
-    bool must_call() { return reader_.must_call(); }
+    void release() {
+        reader_.release();
+        has_released_ = true;
+    }
+    // Whether packets were released since the last call, and the writer waits for the doorbell.
+    bool must_call() { return std::exchange(has_released_, false) && reader_.must_call(); }
     bool wait() { return reader_.wait(); }
 
 private:
     RecordReader<PacketRing> reader_;
+    bool has_released_ = false;
 };
+
+// Whether the peer of both rings waits for the doorbell.
+inline bool must_call(PacketWriter& writer, PacketReader& reader) {
+    // Call both, because each clears its flag.
+    const bool reader_waits = writer.must_call();
+    const bool writer_waits = reader.must_call();
+    return reader_waits || writer_waits;
+}
 
 } // namespace previrt::monitored

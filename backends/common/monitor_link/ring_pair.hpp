@@ -16,10 +16,7 @@ public:
         const std::span<std::uint8_t> room = writer_.reserve(least);
         return !room.empty() || writer_.wait(least) ? room : writer_.reserve(least);
     }
-    void send(std::uint32_t bytes, const PacketState& state = {}) {
-        writer_.commit(bytes, state);
-        has_sent_ = true;
-    }
+    void send(std::uint32_t bytes, const PacketState& state = {}) { writer_.commit(bytes, state); }
     // As PacketReader::next. nullopt: the doorbell rings when there is one.
     std::optional<RingPacket> next() {
         std::optional<RingPacket> packet = reader_.next();
@@ -28,27 +25,15 @@ public:
         }
         return packet;
     }
-    void release() {
-        reader_.release();
-        has_released_ = true;
-    }
+    void release() { reader_.release(); }
     // After some were sent or released: whether the monitor waits for the doorbell.
-    bool must_call() {
-        // Call both, because each clears its flag.
-        const bool reader_waits = has_sent_ && writer_.must_call();
-        const bool writer_waits = has_released_ && reader_.must_call();
-        has_sent_ = false;
-        has_released_ = false;
-        return reader_waits || writer_waits;
-    }
+    bool must_call() { return monitored::must_call(writer_, reader_); }
 
 private:
     static PacketRing& ring(const Part& part) { return *reinterpret_cast<PacketRing*>(place_of(part)); }
 
     PacketWriter writer_;
     PacketReader reader_;
-    bool has_sent_ = false;
-    bool has_released_ = false;
 };
 
 } // namespace previrt::monitored
