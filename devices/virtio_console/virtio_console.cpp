@@ -66,7 +66,7 @@ constexpr unsigned most_chains = VirtioConsole::most_ports * SplitQueue::most_de
 // One call of serve().
 class VirtioConsole::Service {
 public:
-    Service(VirtioConsole& device, const GuestMemory& memory, const ConsoleHost& host)
+    Service(VirtioConsole& device, const GuestMemory& memory, const PacketHost& host)
         : device_(device), memory_(memory), host_(host) {}
 
     // Of a device that is to be reset.
@@ -339,7 +339,7 @@ private:
 
     VirtioConsole& device_;
     const GuestMemory& memory_;
-    const ConsoleHost& host_;
+    const PacketHost& host_;
     std::uint16_t head_ = 0;
     ChainBytes chain_;
     std::span<const std::uint8_t> payload_; // that is left of the host's packet
@@ -399,7 +399,7 @@ void VirtioConsole::reset() {
     }
 }
 
-void VirtioConsole::serve(const GuestMemory& memory, const ConsoleHost& host) {
+void VirtioConsole::serve(const GuestMemory& memory, const PacketHost& host) {
     Service service(*this, memory, host);
     if (is_ending) {
         service.send_rest();

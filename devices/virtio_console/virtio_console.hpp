@@ -3,29 +3,17 @@
 
 #include "devices/pci/guest_memory.hpp"
 #include "devices/pci/pci.hpp"
+#include "devices/virtio/packet_host.hpp"
 #include "devices/virtio/transport.hpp"
 #include "devices/virtio_console/packet.hpp"
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
 namespace previrt {
-
-// The host's end of all ports, for one call. A packet is a header, and bytes behind it.
-struct ConsoleHost {
-    // Room for a packet of this size. Empty: there is none now.
-    std::span<std::uint8_t> (*room)(void* context, std::uint32_t bytes);
-    // The room has a packet of this size.
-    void (*send)(void* context, std::uint32_t bytes);
-    // The oldest packet for the guest, which stays until it is released. Empty: there is none.
-    std::span<const std::uint8_t> (*next)(void* context);
-    void (*release)(void* context);
-    void* context;
-};
 
 // The console device of virtio, with several ports (VIRTIO_CONSOLE_F_MULTIPORT). Each port is a stream of
 // bytes in both directions. Port 0 is a console; the guest finds the others by their names.
@@ -70,7 +58,7 @@ struct VirtioConsole {
     std::optional<std::uint32_t> read(std::uint32_t offset, unsigned width);
     bool write(std::uint32_t offset, unsigned width, std::uint32_t value);
 
-    void serve(const GuestMemory& memory, const ConsoleHost& host);
+    void serve(const GuestMemory& memory, const virtio::PacketHost& host);
     // The guest has sent bytes for which the host had no room yet.
     [[nodiscard]] bool waits_for_room() const;
     [[nodiscard]] bool interrupt_line() const { return transport.interrupt_line(); }

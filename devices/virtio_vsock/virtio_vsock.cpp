@@ -26,7 +26,7 @@ constexpr std::uint32_t guest_cid_at = Transport::configuration_offset;
 // One call of serve(). Each queue's chains are those that are there when it begins.
 class VirtioVsock::Service {
 public:
-    Service(VirtioVsock& device, const GuestMemory& memory, const VsockHost& host)
+    Service(VirtioVsock& device, const GuestMemory& memory, const PacketHost& host)
         : device_(device), memory_(memory), host_(host) {}
 
     void transmit() {
@@ -143,7 +143,7 @@ private:
 
     VirtioVsock& device_;
     const GuestMemory& memory_;
-    const VsockHost& host_;
+    const PacketHost& host_;
     std::uint16_t head_ = 0;
     ChainBytes chain_;
 };
@@ -187,7 +187,7 @@ bool VirtioVsock::write(std::uint32_t offset, unsigned width, std::uint32_t valu
     return is_modelled;
 }
 
-void VirtioVsock::serve(const GuestMemory& memory, const VsockHost& host) {
+void VirtioVsock::serve(const GuestMemory& memory, const PacketHost& host) {
     if (!transport.is_running()) {
         return;
     }

@@ -3,27 +3,15 @@
 
 #include "devices/pci/guest_memory.hpp"
 #include "devices/pci/pci.hpp"
+#include "devices/virtio/packet_host.hpp"
 #include "devices/virtio/transport.hpp"
 #include "devices/virtio_vsock/packet.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
 
 namespace previrt {
-
-// The host's end of all streams, for one call.
-struct VsockHost {
-    // Room for a packet of this size. Empty: there is none now.
-    std::span<std::uint8_t> (*room)(void* context, std::uint32_t bytes);
-    // The room has a packet of this size.
-    void (*send)(void* context, std::uint32_t bytes);
-    // The oldest packet for the guest, which stays until it is released. Empty: there is none.
-    std::span<const std::uint8_t> (*next)(void* context);
-    void (*release)(void* context);
-    void* context;
-};
 
 // The socket device of virtio. It moves whole packets between the driver and the host's end, and knows
 // neither streams nor their credit.
@@ -49,7 +37,7 @@ struct VirtioVsock {
     std::optional<std::uint32_t> read(std::uint32_t offset, unsigned width);
     bool write(std::uint32_t offset, unsigned width, std::uint32_t value);
 
-    void serve(const GuestMemory& memory, const VsockHost& host);
+    void serve(const GuestMemory& memory, const virtio::PacketHost& host);
     [[nodiscard]] bool interrupt_line() const { return transport.interrupt_line(); }
 
 private:

@@ -12,11 +12,12 @@ namespace {
 static_assert(backend::most_console_ports == VirtioConsole::most_ports);
 static_assert(backend::most_port_name_bytes == VirtioConsole::most_name_bytes);
 
-constexpr ConsoleHost host{.room = [](void*, std::uint32_t bytes) { return backend::port_room(bytes); },
-                           .send = [](void*, std::uint32_t bytes) { backend::send_to_ports(bytes); },
-                           .next = [](void*) { return backend::packet_from_ports(); },
-                           .release = [](void*) { backend::release_packet_from_ports(); },
-                           .context = nullptr};
+constexpr virtio::PacketHost host{
+    .room = [](void*, std::uint32_t bytes) { return backend::port_room(bytes); },
+    .send = [](void*, std::uint32_t bytes) { backend::send_to_ports(bytes); },
+    .next = [](void*) { return backend::packet_from_ports(); },
+    .release = [](void*) { backend::release_packet_from_ports(); },
+    .context = nullptr};
 
 } // namespace
 

@@ -9,11 +9,12 @@ namespace previrt {
 
 namespace {
 
-constexpr VsockHost host{.room = [](void*, std::uint32_t bytes) { return backend::vsock_room(bytes); },
-                         .send = [](void*, std::uint32_t bytes) { backend::send_to_host(bytes); },
-                         .next = [](void*) { return backend::packet_from_host(); },
-                         .release = [](void*) { backend::release_packet_from_host(); },
-                         .context = nullptr};
+constexpr virtio::PacketHost host{
+    .room = [](void*, std::uint32_t bytes) { return backend::vsock_room(bytes); },
+    .send = [](void*, std::uint32_t bytes) { backend::send_to_host(bytes); },
+    .next = [](void*) { return backend::packet_from_host(); },
+    .release = [](void*) { backend::release_packet_from_host(); },
+    .context = nullptr};
 
 } // namespace
 

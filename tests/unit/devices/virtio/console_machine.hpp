@@ -2,23 +2,17 @@
 #pragma once
 
 #include "devices/virtio_console/virtio_console.hpp"
-#include "tests/unit/devices/virtio/virtio_machine.hpp"
+#include "tests/unit/devices/virtio/packet_machine.hpp"
 
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <span>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace previrt {
 
 // A console device with a console and a port, RAM, the host's end, and the steps of a driver.
-class ConsoleMachine : public VirtioMachine<VirtioConsole> {
+class ConsoleMachine : public PacketMachine<VirtioConsole, console_port::longest_packet> {
 public:
-    using Packet = std::vector<std::uint8_t>;
-
     enum Queue : std::uint16_t {
         console_receive_queue,
         console_transmit_queue,
@@ -44,14 +38,6 @@ public:
         }
         set(device_status, 1, 15);
     }
-    void kick(std::uint16_t queue) {
-        set(notify, 2, queue);
-        serve();
-    }
-    void serve() { console.serve(ram.memory(), host()); }
-    ConsoleHost host() {
-        return {.room = room, .send = send, .next = next_packet, .release = release, .context = this};
-    }
 
     static Packet packet(std::uint32_t port, console_port::Event event, const std::string& bytes = {}) {
         const console_port::Header header{.port = port, .event = event};
@@ -67,30 +53,6 @@ public:
     }
 
     VirtioConsole& console = device;
-    std::size_t room_for = 1000; // packets that the host takes
-    std::vector<Packet> sent;    // to the host
-    std::deque<Packet> for_guest;
-
-private:
-    static std::span<std::uint8_t> room(void* context, std::uint32_t bytes) {
-        ConsoleMachine& self = *static_cast<ConsoleMachine*>(context);
-        self.room_.assign(bytes, 0xee);
-        return self.sent.size() < self.room_for ? std::span(self.room_) : std::span<std::uint8_t>();
-    }
-    static void send(void* context, std::uint32_t bytes) {
-        ConsoleMachine& self = *static_cast<ConsoleMachine*>(context);
-        if (bytes > self.room_.size() || bytes > console_port::longest_packet) {
-            throw std::logic_error("more than there was room for");
-        }
-        self.sent.emplace_back(self.room_.begin(), self.room_.begin() + bytes);
-    }
-    static std::span<const std::uint8_t> next_packet(void* context) {
-        ConsoleMachine& self = *static_cast<ConsoleMachine*>(context);
-        return self.for_guest.empty() ? std::span<const std::uint8_t>() : std::span(self.for_guest.front());
-    }
-    static void release(void* context) { static_cast<ConsoleMachine*>(context)->for_guest.pop_front(); }
-
-    Packet room_;
 };
 
 } // namespace previrt

@@ -2,22 +2,17 @@
 #pragma once
 
 #include "devices/virtio_vsock/virtio_vsock.hpp"
-#include "tests/unit/devices/virtio/virtio_machine.hpp"
+#include "tests/unit/devices/virtio/packet_machine.hpp"
 
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <span>
-#include <stdexcept>
-#include <vector>
 
 namespace previrt {
 
 // A vsock device, RAM, the host's end, and the steps of a driver.
-class VsockMachine : public VirtioMachine<VirtioVsock> {
+class VsockMachine : public PacketMachine<VirtioVsock, vsock::longest_packet> {
 public:
-    using Packet = std::vector<std::uint8_t>;
-
     enum Queue : std::uint16_t { receive_queue, transmit_queue, event_queue };
     static constexpr std::uint64_t guest_cid = 0x1'0000'0003; // Linux takes 32 bits of it
     static constexpr std::uint64_t stream = 1;
@@ -26,14 +21,6 @@ public:
     VsockMachine() { vsock.start(guest_cid); }
 
     void start(std::uint64_t features = all_features) { VirtioMachine::start(features); }
-    void kick(std::uint16_t queue) {
-        set(notify, 2, queue);
-        serve();
-    }
-    void serve() { vsock.serve(ram.memory(), host()); }
-    VsockHost host() {
-        return {.room = room, .send = send, .next = next_packet, .release = release, .context = this};
-    }
 
     static vsock::Header header(std::uint32_t len) {
         return {.src_cid = 3,
@@ -70,30 +57,6 @@ public:
     }
 
     VirtioVsock& vsock = device;
-    std::size_t room_for = 1000; // packets that the host takes
-    std::vector<Packet> sent;    // to the host
-    std::deque<Packet> for_guest;
-
-private:
-    static std::span<std::uint8_t> room(void* context, std::uint32_t bytes) {
-        VsockMachine& self = *static_cast<VsockMachine*>(context);
-        self.room_.assign(bytes, 0xee);
-        return self.sent.size() < self.room_for ? std::span(self.room_) : std::span<std::uint8_t>();
-    }
-    static void send(void* context, std::uint32_t bytes) {
-        VsockMachine& self = *static_cast<VsockMachine*>(context);
-        if (bytes > self.room_.size()) {
-            throw std::logic_error("more than there was room for");
-        }
-        self.sent.emplace_back(self.room_.begin(), self.room_.begin() + bytes);
-    }
-    static std::span<const std::uint8_t> next_packet(void* context) {
-        VsockMachine& self = *static_cast<VsockMachine*>(context);
-        return self.for_guest.empty() ? std::span<const std::uint8_t>() : std::span(self.for_guest.front());
-    }
-    static void release(void* context) { static_cast<VsockMachine*>(context)->for_guest.pop_front(); }
-
-    Packet room_;
 };
 
 } // namespace previrt
