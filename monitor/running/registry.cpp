@@ -31,8 +31,6 @@ namespace {
 // Of sockets. No name has one: names have no ".".
 constexpr const char* sessions_suffix = ".socket";
 constexpr const char* consoles_suffix = ".console";
-// The host ends the other processes of a run that was killed; they keep its entry locked until then.
-constexpr auto longest_end = std::chrono::seconds(10);
 
 [[noreturn]] void fail(const std::string& place) {
     throw InputError(place + ": " + std::generic_category().message(errno));
@@ -209,15 +207,16 @@ GuestEntry::GuestEntry(const RunOptions& options)
                          ": a name has at most 63 letters, digits, '-' and '_', and begins with one of the "
                          "first two");
     }
-    const auto last = std::chrono::steady_clock::now() + longest_end;
-    while (!enter(options)) {
-        const std::optional<RunningGuest> guest = find_running_guest(name_);
-        const bool ends = !guest || (guest->process > 0 && kill(guest->process, 0) != 0 && errno == ESRCH);
-        if (!ends || std::chrono::steady_clock::now() > last) {
-            throw InputError("--name " + name_ + ": a guest of this name runs already (previrt list)");
-        }
-        constexpr auto wait = std::chrono::milliseconds(10);
-        std::this_thread::sleep_for(wait);
+    if (enter(options)) {
+        return;
+    }
+    const std::optional<RunningGuest> guest = find_running_guest(name_);
+    const bool was_killed = guest && kill(guest->process, 0) != 0 && errno == ESRCH;
+    if (was_killed) {
+        await_end(name_);
+    }
+    if ((guest && !was_killed) || !enter(options)) {
+        throw InputError("--name " + name_ + ": a guest of this name runs already (previrt list)");
     }
 }
 
@@ -300,6 +299,15 @@ RunningGuest running_guest(const std::string& name) {
         throw InputError(name + ": no guest of this name runs (previrt list)");
     }
     return *guest;
+}
+
+void await_end(const std::string& name) {
+    constexpr auto longest_end = std::chrono::seconds(10);
+    constexpr auto wait = std::chrono::milliseconds(10);
+    const auto last = std::chrono::steady_clock::now() + longest_end;
+    while (find_running_guest(name) && std::chrono::steady_clock::now() < last) {
+        std::this_thread::sleep_for(wait);
+    }
 }
 
 Descriptor connect_to_guest(const RunningGuest& guest, ClientKind kind) {

@@ -59,6 +59,9 @@ std::vector<RunningGuest> running_guests();
 std::optional<RunningGuest> find_running_guest(const std::string& name);
 // Throws InputError if there is none of this name.
 RunningGuest running_guest(const std::string& name);
+// Of a run that was killed: the host ends its other processes, which keep its entry locked until then.
+// Returns after 10 s at the latest.
+void await_end(const std::string& name);
 // A connection to the guest's monitor. Throws InputError.
 enum class ClientKind : std::uint8_t { session, console };
 Descriptor connect_to_guest(const RunningGuest& guest, ClientKind kind);

@@ -16,7 +16,6 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace previrt {
@@ -26,7 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto shortest_wait = std::chrono::milliseconds(50);
-constexpr auto longest_end = std::chrono::seconds(10); // of killed processes
 
 // A process by a handle: its number could become another one's.
 class Process {
@@ -108,11 +106,7 @@ int stop_guest(const std::string& name, double seconds) {
     }
     std::cerr << "previrt: " << name << ": it did not end within " << seconds << " s, and was killed\n";
     run.signal(SIGKILL);
-    // The host then kills the run's other processes.
-    const auto last = Clock::now() + longest_end;
-    while (find_running_guest(name) && Clock::now() < last) {
-        std::this_thread::sleep_for(shortest_wait);
-    }
+    await_end(name);
     return 1;
 }
 
