@@ -24,7 +24,7 @@ struct RunOptions {
     std::string root; // a folder of this machine: the guest's root file system; empty: none
     bool root_is_writable = false;
     std::vector<std::string> shares;        // folders of this machine
-    std::vector<std::string> share_sockets; // of servers of folders that are there already
+    std::vector<std::string> share_sockets; // of vhost-user servers, which listen already
     std::vector<std::string> ports;         // of a console device: open descriptors, and names
     std::vector<std::string> command;       // that the guest runs, and then ends; empty: none
     std::vector<std::string> environment;   // of the command, in addition: NAME=VALUE, or NAME

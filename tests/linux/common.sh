@@ -3,6 +3,9 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 userland=$here/../../guest/userland
+# Of this user's, for all checkouts.
+# shellcheck disable=SC2034
+cache=${PREVIRT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/previrt}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

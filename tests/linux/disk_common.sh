@@ -29,7 +29,7 @@ PYTHON
 start_until_acknowledged() { # DISK-OPTION BLOCK
     local isolate=()
     [[ $on != *-isolate ]] || isolate=(--isolate)
-    : >"$work/console" # the process below may open it late, and it has another guest's words
+    : >"$work/console" # the shell below may open it late, and it holds another guest's words until then
     "$previrt" run --on "${on%-isolate}" "${isolate[@]}" "${options[@]}" --disk "$1" </dev/null \
         >"$work/console" 2>"$work/messages" &
     process=$!

@@ -5,7 +5,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 previrt=$3
 version=0.2.2
-cache=${PREVIRT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/previrt}
 suite=$cache/pjdfstest-$version
 mkdir -p "$cache"
 exec {lock}>"$cache/pjdfstest.lock"
@@ -16,7 +15,10 @@ if [ ! -x "$suite/bin/pjdfstest" ]; then
 fi
 exec {lock}>&-
 
-cat >"$work/settings.toml" <<'END'
+folder=$work/folder
+mkdir "$folder"
+chmod 755 "$work" "$folder" # tests of other users' rights enter it
+cat >"$folder/settings.toml" <<'END'
 [features]
 posix_fallocate = {}
 rename_ctime = {}
@@ -28,16 +30,12 @@ naptime = 0.02
 [dummy_auth]
 entries = [ ["nobody", "nogroup"], ["bin", "bin"], ["daemon", "daemon"] ]
 END
-folder=$work/folder
-mkdir "$folder"
-chmod 755 "$work" "$folder" # other users' tests enter it
 tests=("$suite/bin/pjdfstest" -c "$folder/settings.toml" -s /dev/shm -p "$folder/here")
 
 verdicts() { # NAME COMMAND ...
     local name=$1 status=0
     shift
     mkdir "$folder/here"
-    cp "$work/settings.toml" "$folder"
     "$@" </dev/null >"$work/said" 2>&1 || status=$?
     rm -r "$folder/here"
     sed -nE 's/^([a-z_0-9:]+) +(ok|FAILED|skipped)$/\1 \2/p' "$work/said" | LC_ALL=C sort >"$work/$name"

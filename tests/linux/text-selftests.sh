@@ -28,7 +28,7 @@ find "$kernel/modules" "$work/samples" \( -name 'test_static_key*.ko' -o -name t
 PATH=$PATH:/usr/sbin:/sbin
 depmod -b "$work/modules" "$release"
 
-# Beside busybox, with their libraries.
+# Programs that the tests need beside busybox, with their libraries.
 files=()
 for program in bash awk chrt comm cut diff dmesg grep mktemp sed stat sysctl modprobe modinfo rmmod; do
     path=$(command -v "$program")

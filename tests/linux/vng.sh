@@ -5,7 +5,7 @@
 # Rust: this machine's takes other options, so the test starts it.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$(realpath "$2") build=$(realpath "$3")
-virtme=${PREVIRT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/previrt}/pypi/virtme-ng==1.42
+virtme=$cache/pypi/virtme-ng==1.42
 qemu=$build/toolchain/qemu-system-previrt
 
 failed() {

@@ -5,7 +5,7 @@ mount -t tracefs none /sys/kernel/tracing
 mount -t debugfs none /sys/kernel/debug
 dmesg -n 1
 dmesg -c >/dev/null
-# Which the tests call by their paths, or busybox lacks.
+# The tests call some of these by their paths, and busybox lacks the others.
 ln -sf /gnu/modprobe /sbin/modprobe
 ln -sf /gnu/stat /gnu/chrt /bin
 
