@@ -98,6 +98,7 @@ struct Vcpu {
     bool events_held;          // the cell says disabled although the flag is set, until the next entry
     bool stepping;        // one instruction, to the end of its interrupt shadow; the guest has not set TF
     bool step_after_site; // the guest's TF is set: #DB follows the emulated instruction
+    bool nmi_blocked;     // from the delivery of an NMI to the next iret
     bool descriptors_may_differ; // the guest may have written to its GDT
     std::uint64_t system_flags;  // IOPL, NT, AC
     std::uint64_t instruction;   // the emulated one: its faults are reported at this address
@@ -131,6 +132,7 @@ struct Vcpu {
 
     PendingException pending;
     WatchedStep step;
+    std::uint32_t number;  // of the processor; 0 is the boot processor
     std::uint32_t version; // of this layout
 };
 static_assert(std::is_trivially_copyable_v<Vcpu>);
@@ -180,6 +182,7 @@ enum Efer : std::uint64_t {
 enum Vector : std::uint8_t {
     divide_error = 0,
     debug_exception = 1,
+    non_maskable_interrupt = 2,
     breakpoint = 3,
     overflow = 4,
     invalid_opcode = 6,

@@ -59,6 +59,7 @@ enum LocalVectorBits : std::uint32_t {
 enum DeliveryMode : std::uint32_t {
     deliver_fixed = 0U << 8U,
     deliver_lowest_priority = 1U << 8U,
+    deliver_system_management = 2U << 8U,
     deliver_nmi = 4U << 8U,
     deliver_init = 5U << 8U,
     deliver_start = 6U << 8U,

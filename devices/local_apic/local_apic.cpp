@@ -14,7 +14,9 @@ constexpr std::uint32_t lowest_vector = 16; // those below are exceptions
 constexpr std::uint32_t priority_class = 0xf0;
 constexpr std::uint32_t vector_bits = 0xff;
 constexpr std::uint64_t register_step = 0x10;
+constexpr std::uint32_t command_bits = 0xccfff;
 constexpr std::uint32_t highest_byte = 0xff000000;
+constexpr unsigned address_shift = 24;
 
 void set(Vectors& vectors, std::uint8_t vector) {
     vectors[vector / 32U] |= 1U << (vector % 32U);
@@ -22,6 +24,10 @@ void set(Vectors& vectors, std::uint8_t vector) {
 
 void clear(Vectors& vectors, std::uint8_t vector) {
     vectors[vector / 32U] &= ~(1U << (vector % 32U));
+}
+
+bool has(const Vectors& vectors, std::uint8_t vector) {
+    return (vectors[vector / 32U] >> (vector % 32U) & 1U) != 0;
 }
 
 std::optional<std::uint8_t> highest(const Vectors& vectors) {
@@ -57,16 +63,21 @@ std::optional<std::size_t> index_from(std::uint64_t first, std::uint64_t offset)
 
 } // namespace
 
-void LocalApic::start() {
+void LocalApic::start(std::uint8_t number, bool is_boot_processor) {
+    id = std::uint32_t{number} << address_shift;
+    base = place | base_enabled | (is_boot_processor ? std::uint64_t{base_boot_processor} : 0);
     reset();
-    base = place | base_enabled | base_boot_processor;
-    spurious_vector = vector_bits | spurious_vector_on;
-    local_vector(pin0_vector_entry) = deliver_external;
-    local_vector(pin1_vector_entry) = deliver_nmi;
+    waits_for_start = !is_boot_processor;
+    if (is_boot_processor) {
+        spurious_vector = vector_bits | spurious_vector_on;
+        local_vector(pin0_vector_entry) = deliver_external;
+        local_vector(pin1_vector_entry) = deliver_nmi;
+    }
 }
 
+// IA32_APIC_BASE and the ID stay.
 void LocalApic::reset() {
-    *this = {};
+    *this = {.base = base, .id = id};
     destination_format = ~0U;
     spurious_vector = vector_bits;
     local_vectors.fill(local_vector_masked);
@@ -93,17 +104,25 @@ std::uint8_t LocalApic::acknowledge() {
     return *vector;
 }
 
-void LocalApic::end_interrupt() {
-    if (const std::optional<std::uint8_t> vector = highest(in_service)) {
-        clear(in_service, *vector);
+std::optional<std::uint8_t> LocalApic::end_interrupt() {
+    const std::optional<std::uint8_t> vector = highest(in_service);
+    if (!vector) {
+        return std::nullopt;
     }
+    clear(in_service, *vector);
+    return has(triggers, *vector) ? vector : std::nullopt;
 }
 
-void LocalApic::request(std::uint8_t vector) {
+void LocalApic::request(std::uint8_t vector, bool is_level_triggered) {
     if (vector < lowest_vector) {
         note_error(error_receive_illegal_vector);
+        return;
+    }
+    set(requests, vector);
+    if (is_level_triggered) {
+        set(triggers, vector);
     } else {
-        set(requests, vector);
+        clear(triggers, vector);
     }
 }
 
@@ -145,8 +164,8 @@ LocalApic::BaseWrite LocalApic::write_base(std::uint64_t value) {
     if ((value & ~defined) != 0) {
         return BaseWrite::refused;
     }
-    if ((value & ~std::uint64_t{base_enabled}) != (place | base_boot_processor)) {
-        return BaseWrite::not_modelled; // at another address
+    if (((value ^ base) & ~std::uint64_t{base_enabled}) != 0) {
+        return BaseWrite::not_modelled; // at another address, or of another boot processor
     }
     if (((value ^ base) & base_enabled) != 0) {
         reset();
@@ -174,8 +193,8 @@ std::optional<std::uint32_t> LocalApic::read_register(std::uint64_t offset, std:
     if (const auto index = index_from(apic_in_service, offset)) {
         return in_service[*index];
     }
-    if (index_from(apic_trigger_mode, offset)) {
-        return 0; // no interrupt here is level triggered
+    if (const auto index = index_from(apic_trigger_mode, offset)) {
+        return triggers[*index];
     }
     if (const auto index = index_from(apic_request, offset)) {
         return requests[*index];
@@ -232,8 +251,7 @@ bool LocalApic::write(std::uint64_t offset, std::uint32_t value, std::uint64_t n
         task_priority = value & vector_bits;
         return true;
     case apic_end_of_interrupt:
-        end_interrupt();
-        return true;
+        return true; // end_interrupt()
     case apic_logical_destination:
         logical_destination = value & highest_byte;
         return true;
@@ -248,7 +266,8 @@ bool LocalApic::write(std::uint64_t offset, std::uint32_t value, std::uint64_t n
         new_errors = 0;
         return true;
     case apic_command_low:
-        return send(value);
+        command_low = value & command_bits;
+        return true; // command()
     case apic_command_high:
         command_high = value & highest_byte;
         return true;
@@ -296,11 +315,35 @@ bool LocalApic::write_local_vector(LocalVector which, std::uint32_t value) {
     return true;
 }
 
-// Whether the command's destination, without a shorthand, is this APIC.
-bool LocalApic::is_addressed() const {
+std::optional<InterruptMessage> LocalApic::command() {
     constexpr std::uint32_t logical = 1U << 11U;
-    const std::uint32_t destination = command_high & highest_byte;
-    if ((command_low & logical) == 0) {
+    constexpr std::uint32_t assert_level = 1U << 14U;
+    const auto mode = static_cast<DeliveryMode>(command_low & local_vector_mode);
+    const bool is_fixed = mode == deliver_fixed || mode == deliver_lowest_priority;
+    if (is_fixed && (command_low & vector_bits) < lowest_vector) {
+        note_error(error_send_illegal_vector);
+        return std::nullopt;
+    }
+    if (mode == deliver_init && (command_low & assert_level) == 0) {
+        return std::nullopt; // for the arbitration of old buses
+    }
+    using Destination = InterruptMessage::Destination;
+    constexpr Destination shorthands[] = {Destination::physical, Destination::self, Destination::all,
+                                          Destination::all_but_self};
+    Destination destination = shorthands[command_low >> 18U & 3U];
+    if (destination == Destination::physical && (command_low & logical) != 0) {
+        destination = Destination::logical;
+    }
+    return InterruptMessage{.destination = destination,
+                            .address = static_cast<std::uint8_t>(command_high >> address_shift),
+                            .vector = static_cast<std::uint8_t>(command_low),
+                            .is_level_triggered = false,
+                            .mode = mode};
+}
+
+bool LocalApic::is_addressed(const InterruptMessage& message) const {
+    const std::uint32_t destination = std::uint32_t{message.address} << address_shift;
+    if (message.destination == InterruptMessage::Destination::physical) {
         return destination == highest_byte || destination == id;
     }
     constexpr std::uint32_t highest_bits = 0xf0000000;
@@ -313,28 +356,38 @@ bool LocalApic::is_addressed() const {
            (destination & logical_destination & ~highest_bits) != 0;
 }
 
-bool LocalApic::send(std::uint32_t command) {
-    enum Shorthand : std::uint32_t { none, self, all, all_but_self };
-    constexpr std::uint32_t defined = 0xccfff;
-    command_low = command & defined;
-    const auto shorthand = static_cast<Shorthand>((command >> 18U) & 3U);
-    const bool is_mine = shorthand == self || shorthand == all || (shorthand == none && is_addressed());
-    const std::uint32_t mode = command & local_vector_mode;
-    const std::uint32_t vector = command & vector_bits;
-    const bool is_fixed = mode == deliver_fixed || mode == deliver_lowest_priority;
-    if (is_fixed && vector < lowest_vector) {
-        note_error(error_send_illegal_vector);
+bool LocalApic::receive(const InterruptMessage& message) {
+    if (!is_enabled()) {
         return true;
     }
-    if (!is_mine) {
-        return true; // there is no other processor
+    switch (message.mode) {
+    case deliver_fixed:
+    case deliver_lowest_priority:
+        if (!waits_for_start) {
+            request(message.vector, message.is_level_triggered);
+        }
+        return true;
+    case deliver_nmi:
+        nmi_requested = nmi_requested || !waits_for_start;
+        return true;
+    case deliver_init:
+        if ((base & base_boot_processor) != 0) {
+            return false; // it would begin at the reset vector
+        }
+        reset();
+        reset_requested = true;
+        waits_for_start = true;
+        return true;
+    case deliver_start:
+        if (waits_for_start) {
+            waits_for_start = false;
+            start_requested = true;
+            start_vector = message.vector;
+        }
+        return true;
+    default:
+        return false;
     }
-    if (is_fixed) {
-        request(static_cast<std::uint8_t>(vector));
-    }
-    constexpr std::uint32_t assert_level = 1U << 14U;
-    const bool is_deassertion = mode == deliver_init && (command & assert_level) == 0;
-    return is_fixed || mode == deliver_start || is_deassertion; // a running processor ignores a start
 }
 
 } // namespace previrt

@@ -3,6 +3,7 @@
 
 #include "devices/local_apic/apic_registers.hpp"
 #include "devices/local_apic/apic_timer.hpp"
+#include "devices/local_apic/interrupt_message.hpp"
 
 #include <array>
 #include <bit>
@@ -12,7 +13,7 @@
 
 namespace previrt {
 
-// The local APIC of a machine's only processor: registers in memory, no x2APIC. Before start() there is none.
+// One processor's local APIC: registers in memory, no x2APIC. Before start() there is none.
 struct LocalApic {
     std::uint64_t base = 0; // IA32_APIC_BASE
     std::uint32_t id = 0;
@@ -27,19 +28,37 @@ struct LocalApic {
     std::array<std::uint32_t, local_vector_count> local_vectors{};
     std::array<std::uint32_t, 8> requests{};   // IRR
     std::array<std::uint32_t, 8> in_service{}; // ISR
+    std::array<std::uint32_t, 8> triggers{};   // TMR: 1 is level
     ApicTimer timer{};
+    // What the processor has to do. It clears the requests when it does it.
+    bool nmi_requested = false;
+    bool reset_requested = false; // by INIT
+    bool waits_for_start = false; // between INIT and the start message (SIPI)
+    bool start_requested = false;
+    std::uint8_t start_vector = 0; // execution begins at this page
 
     static constexpr std::uint64_t place = 0xfee00000;
     static constexpr std::uint64_t place_bytes = 0x1000;
 
-    // As firmware leaves it: on, passing the 8259s' interrupts, NMIs at LINT1.
-    void start();
+    // As firmware leaves the boot processor's: on, passing the 8259s' interrupts, NMIs at LINT1. The other
+    // processors' are as after INIT, and the processors wait for their start.
+    void start(std::uint8_t number, bool is_boot_processor);
 
     // By IA32_APIC_BASE: CPUID says the same.
     [[nodiscard]] bool is_enabled() const { return (base & base_enabled) != 0; }
     // nullopt, false: not modelled, and the VMM must stop the guest. Registers are accessed as a whole.
+    // Writes to two registers have a second part: command() and end_interrupt().
     std::optional<std::uint32_t> read(std::uint64_t offset, std::uint64_t now);
     bool write(std::uint64_t offset, std::uint32_t value, std::uint64_t now);
+    // The message of the command that was written. nullopt: there is none to send.
+    std::optional<InterruptMessage> command();
+    // The end of the highest interrupt in service. Its vector, if it is level triggered.
+    std::optional<std::uint8_t> end_interrupt();
+
+    // Whether a message with an address is for this APIC.
+    [[nodiscard]] bool is_addressed(const InterruptMessage& message) const;
+    // A message for this APIC. False: not modelled.
+    bool receive(const InterruptMessage& message);
 
     // IA32_APIC_BASE.
     enum class BaseWrite : std::uint8_t { done, refused, not_modelled }; // refused: #GP
@@ -62,19 +81,16 @@ struct LocalApic {
     }
     [[nodiscard]] std::optional<std::uint8_t> highest_request() const; // above the processor's priority
     std::uint8_t acknowledge();                                        // the vector is in service
+    [[nodiscard]] std::uint32_t processor_priority() const;
 
 private:
     [[nodiscard]] bool is_on() const { return (spurious_vector & spurious_vector_on) != 0; }
-    [[nodiscard]] std::uint32_t processor_priority() const;
-    [[nodiscard]] bool is_addressed() const;
     [[nodiscard]] std::uint32_t& local_vector(LocalVector which) { return local_vectors[which]; }
     void reset();
-    void request(std::uint8_t vector);
+    void request(std::uint8_t vector, bool is_level_triggered = false);
     void note_error(std::uint32_t error);
-    void end_interrupt();
     void write_spurious_vector(std::uint32_t value);
     bool write_local_vector(LocalVector which, std::uint32_t value);
-    bool send(std::uint32_t command);
     [[nodiscard]] std::optional<std::uint32_t> read_register(std::uint64_t offset, std::uint64_t now) const;
 };
 

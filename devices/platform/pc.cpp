@@ -32,6 +32,13 @@ constexpr bool is_pci_data(std::uint16_t port, unsigned width) {
     return port >= Pci::data_port && port + width <= Pci::data_port + 4U;
 }
 
+// The I/O APIC's pins by their interrupt lines.
+struct IoApicPins {
+    IoApic& chip;
+
+    void set_line(unsigned irq, bool asserted) { chip.set_line(Pc::io_apic_pin(irq), asserted); }
+};
+
 constexpr bool is_access(std::uint16_t port, unsigned width) {
     return (width == 1 || width == 2 || width == 4) && port + width <= port_count;
 }
@@ -49,7 +56,13 @@ void Pc::start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64
     pit.write(0x40, 0, now);
     pit.write(0x43, 0x54, now); // counter 1: mode 2, memory refresh
     pit.write(0x41, 18, now);
-    pic.set_line(timer_irq, pit.output(0, now));
+    set_line(timer_irq, pit.output(0, now));
+}
+
+void Pc::start_apics(unsigned processors) {
+    local_apics.start(processors);
+    io_apic.start();
+    io_apic.set_line(io_apic_pin(timer_irq), pit.output(0, advanced_to));
 }
 
 std::uint32_t Pc::index_of(const PciFunction& function) const {
@@ -173,43 +186,60 @@ bool Pc::floats_beside_device(std::uint16_t port, unsigned width, unsigned byte)
 }
 
 bool Pc::claims_memory(std::uint64_t address, std::uint64_t bytes) const {
-    return (local_apic.is_enabled() && overlap(address, bytes, LocalApic::place, LocalApic::place_bytes)) ||
+    const bool has_local_apic = std::ranges::any_of(local_apics.all(), &LocalApic::is_enabled);
+    return (has_local_apic && overlap(address, bytes, LocalApic::place, LocalApic::place_bytes)) ||
+           (io_apic.exists && overlap(address, bytes, IoApic::place, IoApic::place_bytes)) ||
            (has_network && network_function().decodes_memory() &&
             overlap(address, bytes, network_function().bar_address(dp83820::memory_bar),
                     dp83820::memory_bar_bytes)) ||
            disk_claims(address, bytes);
 }
 
-std::optional<std::uint64_t> Pc::read_memory(std::uint64_t address, unsigned width, std::uint64_t now) {
+std::optional<std::uint64_t> Pc::read_memory(const MemoryPlace& place, std::uint64_t now) {
     now = std::max(now, advanced_to);
-    if (is_local_apic(address, width)) {
-        return local_apic.read(address - LocalApic::place, now);
+    if (is_local_apic(place)) {
+        return local_apics.of(place.processor).read(place.address - LocalApic::place, now);
     }
-    if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
+    if (const std::optional<std::uint32_t> offset = network_register(place.address, place.width)) {
         return read_network(*offset, now);
     }
-    if (const std::optional<DiskRegister> place = disk_register(address)) {
-        return disks[place->disk].read(place->offset, width);
+    if (const std::optional<DiskRegister> found = disk_register(place.address)) {
+        return disks[found->disk].read(found->offset, place.width);
     }
-    return std::nullopt;
+    return is_io_apic(place) ? io_apic.read(place.address - IoApic::place) : std::nullopt;
 }
 
-Pc::Written Pc::write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now) {
+Pc::Written Pc::write_memory(const MemoryPlace& place, std::uint64_t value, std::uint64_t now) {
     now = std::max(now, advanced_to);
-    if (is_local_apic(address, width)) {
-        return local_apic.write(address - LocalApic::place, static_cast<std::uint32_t>(value), now)
-                   ? Written::local_apic
-                   : Written::nothing;
+    const auto half = static_cast<std::uint32_t>(value);
+    if (is_local_apic(place)) {
+        return write_local_apic(place, half, now);
     }
-    if (const std::optional<std::uint32_t> offset = network_register(address, width)) {
-        return write_network(*offset, static_cast<std::uint32_t>(value), now);
+    if (const std::optional<std::uint32_t> offset = network_register(place.address, place.width)) {
+        return write_network(*offset, half, now);
     }
-    if (const std::optional<DiskRegister> place = disk_register(address)) {
-        const bool is_modelled = disks[place->disk].write(place->offset, width, value);
+    if (const std::optional<DiskRegister> found = disk_register(place.address)) {
+        const bool is_modelled = disks[found->disk].write(found->offset, place.width, value);
         update_disk_line();
         return is_modelled ? Written::disk : Written::nothing;
     }
+    if (is_io_apic(place)) {
+        advance_devices(now);
+        const bool is_modelled = io_apic.write(place.address - IoApic::place, half);
+        send_messages();
+        return is_modelled ? Written::io_apic : Written::nothing;
+    }
     return Written::nothing;
+}
+
+Pc::Written Pc::write_local_apic(const MemoryPlace& place, std::uint32_t value, std::uint64_t now) {
+    const LocalApics::Written written =
+        local_apics.write(place.processor, place.address - LocalApic::place, value, now);
+    if (written.ended) {
+        io_apic.end_interrupt(*written.ended);
+        send_messages();
+    }
+    return written.is_modelled ? Written::local_apic : Written::nothing;
 }
 
 std::optional<std::uint32_t> Pc::virtio_register(const PciFunction& function, std::uint16_t port) {
@@ -256,22 +286,47 @@ bool Pc::network_line(std::uint64_t now) const {
     return has_network && !network_function().disables_interrupt() && network.interrupt_line(now);
 }
 
-bool Pc::is_local_apic(std::uint64_t address, unsigned width) const {
-    return local_apic.is_enabled() && address - LocalApic::place < LocalApic::place_bytes && width == 4;
+bool Pc::is_local_apic(const MemoryPlace& place) const {
+    return local_apics.of(place.processor).is_enabled() &&
+           place.address - LocalApic::place < LocalApic::place_bytes && place.width == 4;
 }
 
-bool Pc::request_passes() const {
-    return local_apic.highest_request().has_value() ||
-           (pic.interrupt_requested() && local_apic.passes_external());
+bool Pc::is_io_apic(const MemoryPlace& place) const {
+    return io_apic.exists && place.address - IoApic::place < IoApic::place_bytes && place.width == 4;
 }
 
-std::uint8_t Pc::acknowledge() {
-    return local_apic.highest_request() ? local_apic.acknowledge() : pic.acknowledge();
+bool Pc::request_passes(unsigned processor) const {
+    const LocalApic& apic = local_apics.of(processor);
+    return apic.highest_request().has_value() || (pic.interrupt_requested() && apic.passes_external());
+}
+
+std::uint8_t Pc::acknowledge(unsigned processor) {
+    LocalApic& apic = local_apics.of(processor);
+    return apic.highest_request() ? apic.acknowledge() : pic.acknowledge();
+}
+
+// The I/O APIC and the 8259s have the same lines, but the timer's has another pin.
+void Pc::set_line(unsigned irq, bool asserted) {
+    pic.set_line(irq, asserted);
+    io_apic.set_line(io_apic_pin(irq), asserted);
+    send_messages();
+}
+
+bool Pc::passes(unsigned irq) const {
+    const bool passes_external =
+        local_apics.count == 0 || std::ranges::any_of(local_apics.all(), &LocalApic::passes_external);
+    return (pic.enabled(irq) && passes_external) || io_apic.passes(io_apic_pin(irq));
+}
+
+void Pc::send_messages() {
+    while (const std::optional<InterruptMessage> message = io_apic.next_message()) {
+        local_apics.deliver(*message);
+    }
 }
 
 std::optional<std::uint8_t> Pc::read_byte(std::uint16_t port, std::uint64_t now) {
     if (PicPair::decodes(port)) {
-        advance(now);
+        advance_devices(now);
         return pic.read(port);
     }
     if (is_uart(port)) {
@@ -287,7 +342,7 @@ std::optional<std::uint8_t> Pc::read_byte(std::uint16_t port, std::uint64_t now)
     }
     if (Rtc::decodes(port)) {
         const std::uint8_t value = rtc.read(port, now);
-        advance(now);
+        advance_devices(now);
         return value;
     }
     if (KeyboardController::decodes(port)) {
@@ -304,7 +359,7 @@ std::optional<std::uint8_t> Pc::read_byte(std::uint16_t port, std::uint64_t now)
 
 bool Pc::write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
     if (PicPair::decodes(port)) {
-        advance(now);
+        advance_devices(now);
         pic.write(port, value);
         return true;
     }
@@ -314,7 +369,7 @@ bool Pc::write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
         return true;
     }
     if (Pit8254::decodes(port)) {
-        advance(now);
+        advance_devices(now);
         const bool before = pit.output(0, now);
         pit.write(port, value, now);
         const bool after = pit.output(0, now);
@@ -326,9 +381,9 @@ bool Pc::write_byte(std::uint16_t port, std::uint8_t value, std::uint64_t now) {
         return write_control(port, value, now);
     }
     if (Rtc::decodes(port)) {
-        advance(now);
+        advance_devices(now);
         rtc.write(port, value, now);
-        pic.set_line(rtc_irq, rtc.line(now));
+        set_line(rtc_irq, rtc.line(now));
         return true;
     }
     if (KeyboardController::decodes(port)) {
@@ -358,23 +413,33 @@ bool Pc::write_keyboard(std::uint16_t port, std::uint8_t value) {
     return effect != KeyboardController::Effect::a20_off;
 }
 
-void Pc::advance(std::uint64_t now) {
+void Pc::advance(unsigned processor, std::uint64_t now) {
+    now = std::max(now, advanced_to);
+    advance_devices(now);
+    local_apics.of(processor).advance(now);
+}
+
+void Pc::advance_devices(std::uint64_t now) {
     now = std::max(now, advanced_to);
     const std::uint64_t edges = pit.rising_edges(advanced_to, now);
     const bool level = pit.output(0, now);
-    if (edges > 0) {
-        timer_edges += edges;
-        lost_timer_edges += edges - (pic.pending(timer_irq) ? 0 : 1);
+    timer_edges += edges;
+    if (!io_apic.passes(io_apic_pin(timer_irq))) {
+        lost_timer_edges += edges > 0 ? edges - (pic.pending(timer_irq) ? 0 : 1) : 0;
+        // A request that still waits disappears with the line.
+        lost_timer_edges += !level && (edges > 0 || pic.pending(timer_irq)) ? 1 : 0;
     }
-    // A request that still waits disappears with the line.
-    lost_timer_edges += !level && (edges > 0 || pic.pending(timer_irq)) ? 1 : 0;
-    move_lines(pic,
-               {.timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now), .network = network_line(now)});
-    local_apic.advance(now);
+    const Lines lines{
+        .timer_rose = edges > 0, .timer = level, .rtc = rtc.line(now), .network = network_line(now)};
+    move_lines(pic, lines);
+    IoApicPins pins{io_apic};
+    move_lines(pins, lines);
+    send_messages();
     advanced_to = now;
 }
 
-void Pc::move_lines(PicPair& to, const Lines& lines) {
+template <typename Controller>
+void Pc::move_lines(Controller& to, const Lines& lines) {
     if (lines.timer_rose) {
         to.set_line(timer_irq, false);
         to.set_line(timer_irq, true);
@@ -406,28 +471,29 @@ PicPair Pc::interrupts_after_input() const {
 // A request that still waits disappears with the line.
 void Pc::set_timer_line(bool level) {
     lost_timer_edges += !level && pic.pending(timer_irq) ? 1 : 0;
-    pic.set_line(timer_irq, level);
+    set_line(timer_irq, level);
 }
 
 void Pc::update_lines() {
-    pic.set_line(uart_irq, uart.line());
+    set_line(uart_irq, uart.line());
     update_network_line(advanced_to);
 }
 
 void Pc::update_network_line(std::uint64_t now) {
-    pic.set_line(network_irq, network_line(now));
+    set_line(network_irq, network_line(now));
 }
 
-std::optional<std::uint64_t> Pc::next_event() const {
-    std::optional<std::uint64_t> next = local_apic.next_event();
+std::optional<std::uint64_t> Pc::next_event(unsigned processor) const {
+    std::optional<std::uint64_t> next = local_apics.of(processor).next_event();
+    if (processor != boot_processor) {
+        return next;
+    }
     const auto add = [&](std::optional<std::uint64_t> event) {
         next = event && (!next || *event < *next) ? event : next;
     };
-    if (local_apic.passes_external()) {
-        add(pic.enabled(timer_irq) ? pit.next_edge(advanced_to) : std::nullopt);
-        add(pic.enabled(rtc_irq) ? rtc.next_event(advanced_to) : std::nullopt);
-        add(has_network && pic.enabled(network_irq) ? network.next_event(advanced_to) : std::nullopt);
-    }
+    add(passes(timer_irq) ? pit.next_edge(advanced_to) : std::nullopt);
+    add(passes(rtc_irq) ? rtc.next_event(advanced_to) : std::nullopt);
+    add(has_network && passes(network_irq) ? network.next_event(advanced_to) : std::nullopt);
     return next;
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "devices/dp83820/dp83820.hpp"
-#include "devices/local_apic/local_apic.hpp"
+#include "devices/io_apic/io_apic.hpp"
+#include "devices/local_apic/local_apics.hpp"
 #include "devices/nvme/nvme.hpp"
 #include "devices/pci/pci.hpp"
 #include "devices/pic8259/pic_pair.hpp"
@@ -29,10 +30,11 @@ enum class Request : std::uint8_t { none, reset };
 // The devices of a PC and the wires between them, as one plain state. Times are nanoseconds. None is before
 // `advanced_to`: an earlier one, of a clock that is behind that of the last event, counts as that.
 //
-// The VMM calls start(), and local_apic.start() if it models the processor too. It calls advance(now)
+// The VMM calls start(), and start_apics() if it models the processors too. A processor calls advance(now)
 // whenever it looks for interrupts, and interrupt_requested() and acknowledge() when it may deliver one. It
-// sleeps at most until next_event(). After uart.receive(), uart.take_transmitted() or a packet of the network
-// card it calls update_lines(), and after a step of a disk or of a folder the function for its line.
+// sleeps at most until next_event(). Processors are named by their numbers; without local APICs there is one.
+// After uart.receive(), uart.take_transmitted() or a packet of the network card it calls update_lines(), and
+// after a step of a disk or of a folder the function for its line.
 struct Pc {
     static constexpr std::uint32_t most_disks = 8;
     static constexpr std::uint32_t most_folders = 4;
@@ -40,7 +42,8 @@ struct Pc {
     static_assert(Pci::most_functions == 5 + most_disks + most_folders);
 
     PicPair pic{};
-    LocalApic local_apic{};
+    LocalApics local_apics{};
+    IoApic io_apic{};
     Pit8254 pit{};
     Rtc rtc{};
     Uart16550 uart{};
@@ -70,6 +73,7 @@ struct Pc {
     std::uint32_t folder_count = 0;
     std::array<std::uint32_t, most_folders> folder_indexes{};
 
+    static constexpr unsigned boot_processor = 0;
     static constexpr unsigned timer_irq = 0;
     static constexpr unsigned uart_irq = 4;
     static constexpr unsigned rtc_irq = 8;
@@ -94,8 +98,16 @@ struct Pc {
     static constexpr std::uint16_t console_ports = 0xc400;
     static constexpr std::uint16_t uart_port = 0x3f8;
 
+    // The I/O APIC's pin of an interrupt line. The 8259s' cascade has none, and its number is the timer's.
+    static constexpr unsigned io_apic_pin(unsigned irq) {
+        constexpr unsigned cascade = 2;
+        return irq == timer_irq ? cascade : irq;
+    }
+
     // Called once on a new Pc: the state that firmware leaves.
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
+    // Called once, after start(): a local APIC for each processor, and an I/O APIC.
+    void start_apics(unsigned processors);
     // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);
     void insert_balloon();
@@ -134,22 +146,28 @@ struct Pc {
 
     // Registers in memory, by guest-physical address. nullopt, nothing: there is no register, or the access
     // is not modelled.
-    std::optional<std::uint64_t> read_memory(std::uint64_t address, unsigned width, std::uint64_t now);
+    struct MemoryPlace {
+        unsigned processor; // that accesses it
+        std::uint64_t address;
+        unsigned width;
+    };
+    std::optional<std::uint64_t> read_memory(const MemoryPlace& place, std::uint64_t now);
     // transmit_request: repeats a pending request of the network card, and changes nothing.
-    enum class Written : std::uint8_t { nothing, local_apic, network_card, transmit_request, disk };
-    Written write_memory(std::uint64_t address, unsigned width, std::uint64_t value, std::uint64_t now);
+    enum class Written : std::uint8_t { nothing, local_apic, io_apic, network_card, transmit_request, disk };
+    Written write_memory(const MemoryPlace& place, std::uint64_t value, std::uint64_t now);
     [[nodiscard]] bool claims_memory(std::uint64_t address, std::uint64_t bytes) const;
 
     // An interrupt for the processor: from its local APIC, or from the 8259s if the APIC passes them.
-    [[nodiscard]] bool interrupt_requested() const {
+    [[nodiscard]] bool interrupt_requested(unsigned processor) const {
         // The frequent case first: there is no request.
-        return (local_apic.has_request() || pic.interrupt_requested()) && request_passes();
+        return (local_apics.of(processor).has_request() || pic.interrupt_requested()) &&
+               request_passes(processor);
     }
-    [[nodiscard]] bool request_passes() const; // to the processor
-    std::uint8_t acknowledge();                // the vector
+    [[nodiscard]] bool request_passes(unsigned processor) const;
+    std::uint8_t acknowledge(unsigned processor); // the vector
 
-    // Brings the interrupt lines up to `now`.
-    void advance(std::uint64_t now);
+    // Brings the interrupt lines and the processor's timer up to `now`.
+    void advance(unsigned processor, std::uint64_t now);
     // The state of the 8259s at that time if nothing else happens before, or after a character for the UART.
     [[nodiscard]] PicPair interrupts_at(std::uint64_t when) const;
     [[nodiscard]] PicPair interrupts_after_input() const;
@@ -164,9 +182,9 @@ struct Pc {
     void update_channel_line();
     void update_folder_line();
 
-    // The first time after `advanced_to` at which an unmasked interrupt line rises by itself. Any write may
-    // change it.
-    [[nodiscard]] std::optional<std::uint64_t> next_event() const;
+    // The first time after `advanced_to` at which the processor's timer expires, or, for the boot processor,
+    // an unmasked interrupt line rises by itself. Any write may change it.
+    [[nodiscard]] std::optional<std::uint64_t> next_event(unsigned processor) const;
 
 private:
     [[nodiscard]] std::uint32_t index_of(const PciFunction& function) const;
@@ -177,6 +195,10 @@ private:
     [[nodiscard]] bool floats_beside_device(std::uint16_t port, unsigned width, unsigned byte) const;
     bool write_control(std::uint16_t port, std::uint8_t value, std::uint64_t now);
     bool write_keyboard(std::uint16_t port, std::uint8_t value);
+    void set_line(unsigned irq, bool asserted);
+    [[nodiscard]] bool passes(unsigned irq) const; // to some processor
+    void send_messages();
+    void advance_devices(std::uint64_t now);
     void set_timer_line(bool level);
     [[nodiscard]] const PciFunction& network_function() const { return pci.functions[network_index]; }
     [[nodiscard]] const PciFunction& balloon_function() const { return pci.functions[balloon_index]; }
@@ -188,7 +210,9 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> network_register(std::uint64_t address, unsigned width) const;
     std::optional<std::uint32_t> read_network(std::uint32_t offset, std::uint64_t now);
     Written write_network(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
-    [[nodiscard]] bool is_local_apic(std::uint64_t address, unsigned width) const;
+    [[nodiscard]] bool is_local_apic(const MemoryPlace& place) const;
+    [[nodiscard]] bool is_io_apic(const MemoryPlace& place) const;
+    Written write_local_apic(const MemoryPlace& place, std::uint32_t value, std::uint64_t now);
     // The balloon's register at this port, if it is one.
     [[nodiscard]] std::optional<std::uint32_t> balloon_register(std::uint16_t port) const;
     std::optional<std::uint32_t> read_balloon(std::uint32_t offset, unsigned width);
@@ -235,7 +259,8 @@ private:
         bool rtc;
         bool network;
     };
-    static void move_lines(PicPair& to, const Lines& lines);
+    template <typename Controller>
+    static void move_lines(Controller& to, const Lines& lines);
 };
 
 static_assert(std::is_trivially_copyable_v<Pc>);

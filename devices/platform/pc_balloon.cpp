@@ -36,8 +36,8 @@ bool Pc::write_balloon(std::uint32_t offset, unsigned width, std::uint32_t value
 }
 
 void Pc::update_balloon_line() {
-    pic.set_line(balloon_irq,
-                 has_balloon && !balloon_function().disables_interrupt() && balloon.interrupt_line());
+    set_line(balloon_irq,
+             has_balloon && !balloon_function().disables_interrupt() && balloon.interrupt_line());
 }
 
 } // namespace previrt

@@ -40,7 +40,7 @@ void Pc::update_disk_line() {
     for (std::uint32_t i = 0; i < disk_count; ++i) {
         level |= !disk_function(i).disables_interrupt() && disks[i].interrupt_line();
     }
-    pic.set_line(disk_irq, level);
+    set_line(disk_irq, level);
 }
 
 } // namespace previrt

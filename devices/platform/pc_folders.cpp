@@ -42,7 +42,7 @@ void Pc::update_folder_line() {
     for (std::uint32_t i = 0; i < folder_count; ++i) {
         level |= !folder_function(i).disables_interrupt() && folders[i].interrupt_line();
     }
-    pic.set_line(folder_irq, level);
+    set_line(folder_irq, level);
 }
 
 } // namespace previrt

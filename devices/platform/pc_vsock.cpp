@@ -35,7 +35,7 @@ void Pc::update_channel_line() {
     const bool is_vsock = has_vsock && !vsock_function().disables_interrupt() && vsock.interrupt_line();
     const bool is_console =
         has_console && !console_function().disables_interrupt() && console.interrupt_line();
-    pic.set_line(channel_irq, is_vsock || is_console);
+    set_line(channel_irq, is_vsock || is_console);
 }
 
 } // namespace previrt

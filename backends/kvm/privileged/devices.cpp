@@ -39,7 +39,7 @@ void take_delivered() {
     }
     // Repeats the steps of tell_monitor()'s prediction: INTA then gives the delivered vector.
     if (mailbox.delivered == Cause::deadline) {
-        pc.advance(mailbox.deadline);
+        pc.advance(Pc::boot_processor, mailbox.deadline);
     } else if (mailbox.delivered == Cause::input) {
         pc.uart.receive(backend::read_console().value_or(0));
         pc.update_lines();

@@ -12,6 +12,7 @@
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/panic_watch.hpp"
 #include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
 
@@ -36,9 +37,9 @@ std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::opti
 // instruction would keep the guest from that instruction for ever. Only a disk's doorbell needs one, once:
 // the guest may have disabled interrupts, and wait for a completion.
 void set_timer() {
-    timer_waits = pc.interrupt_requested();
-    const std::optional<std::uint64_t> next =
-        earlier(timer_waits ? timer_set_for : earlier(pc.next_event(), packets_due()), disks_due());
+    timer_waits = pc.interrupt_requested(vcpu.number);
+    const std::optional<std::uint64_t> next = earlier(
+        timer_waits ? timer_set_for : earlier(pc.next_event(vcpu.number), packets_due()), disks_due());
     if (next != timer_set_for) {
         timer_set_for = next;
         backend::set_timer(next);
@@ -60,7 +61,7 @@ void take_events() {
     if (timer_set_for && *timer_set_for <= now) {
         timer_set_for.reset();
     }
-    pc.advance(now);
+    pc.advance(vcpu.number, now);
     if (pc.request == Request::reset) {
         pc.rest_processor(true); // so that no frame waits for a further one
     }
@@ -80,7 +81,7 @@ void take_events() {
 }
 
 std::uint8_t acknowledge_interrupt() {
-    const std::uint8_t vector = pc.acknowledge();
+    const std::uint8_t vector = pc.acknowledge(vcpu.number);
     set_timer();
     return vector;
 }

@@ -129,7 +129,7 @@ std::uint64_t load_initrd(Bytes initrd) {
         return 0;
     }
     // Linux gets its address in 32 bits.
-    const std::uint64_t end = std::min(backend::guest_ram_bytes(), LocalApic::place);
+    const std::uint64_t end = std::min(backend::guest_ram_bytes(), hidden_memory);
     const std::uint64_t room = (initrd.size() + page_bytes - 1) & ~(page_bytes - 1);
     const std::uint64_t kernel_end = placement.physical + placement.bytes;
     if (room > end || end - room < kernel_end) {
@@ -180,15 +180,14 @@ void write_boot_params(Bytes setup_header, Bytes command_line, Bytes initrd) {
     params.add_memory(0, low_memory_end, usable);
     params.add_memory(low_memory_end, high_memory - low_memory_end, reserved);
     const std::uint64_t end = backend::guest_ram_bytes();
-    constexpr std::uint64_t hidden_end = LocalApic::place + page_bytes;
-    if (end <= LocalApic::place) {
+    if (end <= hidden_memory) {
         params.add_memory(high_memory, end - high_memory, usable);
         return;
     }
-    params.add_memory(high_memory, LocalApic::place - high_memory, usable);
-    params.add_memory(LocalApic::place, page_bytes, reserved);
-    if (end > hidden_end) {
-        params.add_memory(hidden_end, end - hidden_end, usable);
+    params.add_memory(high_memory, hidden_memory - high_memory, usable);
+    params.add_memory(hidden_memory, hidden_memory_end - hidden_memory, reserved);
+    if (end > hidden_memory_end) {
+        params.add_memory(hidden_memory_end, end - hidden_memory_end, usable);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "frontends/x86/linux_boot/guest_start.hpp"
 
 #include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/firmware/mp_table.hpp"
 #include "frontends/x86/linux_boot/guest_image.hpp"
 #include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
@@ -67,7 +68,8 @@ void load_guest(std::span<const std::uint8_t> package) {
     rewrite_kernel();
     start_vcpu(state);
     place_kernel();
-    pc.local_apic.start();
+    pc.start_apics(1);
+    write_mp_table();
 }
 
 bool alias_is_wanted(std::uint64_t address) {

@@ -90,7 +90,7 @@ struct Descent {
 [[gnu::always_inline]] inline bool descend(PageWalk& walk, Descent& descent, std::uint64_t address,
                                            unsigned level) {
     const std::uint64_t offset = std::uint64_t{table_index(address, level)} * sizeof(std::uint64_t);
-    if (descent.table >= descent.ram_bytes || descent.table == LocalApic::place) {
+    if (descent.table >= descent.ram_bytes || is_hidden_frame(frame_of(descent.table))) {
         stop_guest("a page table lies outside RAM, at", descent.table);
     }
     std::uint64_t entry = 0;

@@ -10,7 +10,7 @@ std::uint8_t* physical_memory(std::uint64_t address, std::uint64_t bytes) {
     if (address >= size || bytes > size - address) {
         return nullptr;
     }
-    const bool is_apart = address + bytes <= LocalApic::place || address >= LocalApic::place + page_bytes;
+    const bool is_apart = address + bytes <= hidden_memory || address >= hidden_memory_end;
     return is_apart ? backend::guest_ram() + address : nullptr;
 }
 

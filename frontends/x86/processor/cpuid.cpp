@@ -114,7 +114,8 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 0x1:
         answer.ecx &= ~osxsave;
         answer.ecx |= (vcpu.cr4 & cr4_osxsave) != 0 ? osxsave : 0;
-        answer.ebx |= 1U << 16U; // one logical processor
+        answer.ebx |= 1U << 16U;          // one logical processor in each package
+        answer.ebx |= vcpu.number << 24U; // of its local APIC
         answer.edx |= modelled_here;
         if (has_deadline_timer()) {
             answer.ecx |= deadline_timer;

@@ -388,7 +388,8 @@ void prepare_return() {
         if (backend::take_events()) {
             take_events();
         }
-        if (!interrupt_is_due()) {
+        const bool is_nmi = nmi_is_due();
+        if (!is_nmi && !interrupt_is_due()) {
             vcpu.interrupt_shadow = false;
             break;
         }
@@ -398,6 +399,10 @@ void prepare_return() {
             }
             continue;
         }
+        if (is_nmi) {
+            deliver_due_nmi();
+            continue;
+        }
         if (finish_halt()) {
             continue;
         }
@@ -405,7 +410,7 @@ void prepare_return() {
         ++*(is_return ? &counters.delivered_at_return : delivery_point);
         deliver_due_interrupt();
     }
-    if (!vcpu.interrupt_flag && pc.interrupt_requested()) {
+    if (!vcpu.interrupt_flag && pc.interrupt_requested(vcpu.number)) {
         backend::request_attention();
     }
     if (vcpu.cpl == 3 && stop_at_breakpoint()) {

@@ -122,6 +122,7 @@ bool return_to_usual_segments() {
 } // namespace
 
 void return_from_interrupt(unsigned width) {
+    vcpu.nmi_blocked = false; // even if iret faults
     if ((vcpu.system_flags & flag_nested_task) != 0) {
         raise_exception(general_protection, 0);
         return;

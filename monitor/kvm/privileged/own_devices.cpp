@@ -23,7 +23,7 @@ void OwnDevices::start(std::uint64_t since_1970, std::uint64_t memory_bytes, std
 void OwnDevices::look(std::uint64_t now) {
     take_input();
     give_output();
-    pc_.advance(now);
+    pc_.advance(Pc::boot_processor, now);
 }
 
 bool OwnDevices::interrupt_requested() const {
@@ -35,7 +35,7 @@ std::uint8_t OwnDevices::acknowledge() {
 }
 
 std::uint64_t OwnDevices::deadline(std::uint64_t /*now*/) const {
-    return pc_.next_event().value_or(kvm_privileged::never);
+    return pc_.next_event(Pc::boot_processor).value_or(kvm_privileged::never);
 }
 
 std::optional<std::uint32_t> OwnDevices::read(std::uint16_t port, unsigned width, std::uint64_t now) {

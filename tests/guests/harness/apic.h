@@ -29,6 +29,7 @@ enum {
     apic_destination_format = 0xe0,
     apic_spurious_vector = 0xf0,
     apic_in_service = 0x100,
+    apic_trigger_mode = 0x180,
     apic_request = 0x200,
     apic_command_low = 0x300,
     apic_command_high = 0x310,
@@ -47,6 +48,8 @@ enum {
     apic_deadline = 2 << 17,
     apic_external = 7 << 8, /* of a pin's */
     apic_to_self = 1 << 18, /* of a command */
+    apic_nmi = 4 << 8,
+    apic_logical = 1 << 11,
     apic_divide_by_1 = 0xb,
     apic_divide_by_16 = 3,
 };

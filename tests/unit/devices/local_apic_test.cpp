@@ -22,16 +22,19 @@ class LocalApicTest : public Platform {
 protected:
     void SetUp() override {
         Platform::SetUp();
-        pc.local_apic.start();
+        pc.start_apics(1);
     }
 
     std::uint32_t read(std::uint64_t offset) {
-        const std::optional<std::uint64_t> value = pc.read_memory(LocalApic::place + offset, 4, now);
+        const std::optional<std::uint64_t> value =
+            pc.read_memory({.processor = 0, .address = LocalApic::place + offset, .width = 4}, now);
         EXPECT_TRUE(value) << std::hex << offset;
         return static_cast<std::uint32_t>(value.value_or(0xdeadbeef));
     }
     void write(std::uint64_t offset, std::uint32_t value) {
-        ASSERT_EQ(pc.write_memory(LocalApic::place + offset, 4, value, now), Pc::Written::local_apic)
+        ASSERT_EQ(
+            pc.write_memory({.processor = 0, .address = LocalApic::place + offset, .width = 4}, value, now),
+            Pc::Written::local_apic)
             << std::hex << offset;
     }
     void send(std::uint8_t to) { write(apic_command_low, to_self | to); }
@@ -40,31 +43,41 @@ protected:
     }
     // Nothing: none is asked for. It is not ended.
     std::optional<std::uint8_t> take() {
-        pc.advance(now);
-        return pc.interrupt_requested() ? std::optional(pc.acknowledge()) : std::nullopt;
+        pc.advance(Pc::boot_processor, now);
+        return pc.interrupt_requested(Pc::boot_processor) ? std::optional(pc.acknowledge(Pc::boot_processor))
+                                                          : std::nullopt;
     }
     void end() { write(apic_end_of_interrupt, 0); }
 };
 
 TEST_F(LocalApicTest, IsNotThereUnlessStarted) {
-    pc.local_apic = {};
-    EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version, 4, now));
-    EXPECT_EQ(pc.write_memory(LocalApic::place + apic_task_priority, 4, 0, now), Pc::Written::nothing);
-    EXPECT_TRUE(pc.local_apic.passes_external());
+    pc.local_apics = {};
+    EXPECT_FALSE(
+        pc.read_memory({.processor = 0, .address = LocalApic::place + apic_version, .width = 4}, now));
+    EXPECT_EQ(pc.write_memory({.processor = 0, .address = LocalApic::place + apic_task_priority, .width = 4},
+                              0, now),
+              Pc::Written::nothing);
+    EXPECT_TRUE(pc.local_apics.of(Pc::boot_processor).passes_external());
 }
 
 TEST_F(LocalApicTest, AnswersWholeRegistersOnly) {
     for (const unsigned width : {1U, 2U, 8U}) {
-        EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version, width, now));
-        EXPECT_EQ(pc.write_memory(LocalApic::place + apic_version, width, 0, now), Pc::Written::nothing);
+        EXPECT_FALSE(pc.read_memory(
+            {.processor = 0, .address = LocalApic::place + apic_version, .width = width}, now));
+        EXPECT_EQ(pc.write_memory(
+                      {.processor = 0, .address = LocalApic::place + apic_version, .width = width}, 0, now),
+                  Pc::Written::nothing);
     }
-    EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version + 4, 4, now));
-    EXPECT_FALSE(pc.read_memory(LocalApic::place - 4, 4, now));
-    EXPECT_FALSE(pc.read_memory(LocalApic::place + LocalApic::place_bytes, 4, now));
+    EXPECT_FALSE(
+        pc.read_memory({.processor = 0, .address = LocalApic::place + apic_version + 4, .width = 4}, now));
+    EXPECT_FALSE(pc.read_memory({.processor = 0, .address = LocalApic::place - 4, .width = 4}, now));
+    EXPECT_FALSE(pc.read_memory(
+        {.processor = 0, .address = LocalApic::place + LocalApic::place_bytes, .width = 4}, now));
 }
 
 TEST_F(LocalApicTest, BeginsAsFirmwareLeavesIt) {
-    EXPECT_EQ(pc.local_apic.base, LocalApic::place | base_enabled | base_boot_processor);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).base,
+              LocalApic::place | base_enabled | base_boot_processor);
     EXPECT_EQ(read(apic_version), 0x00050014U);
     EXPECT_EQ(read(apic_spurious_vector), 0x1ffU);
     EXPECT_EQ(read(apic_pin0_vector), 0x700U);
@@ -187,30 +200,32 @@ TEST_F(LocalApicTest, CommandsReachWhomTheyAreFor) {
     EXPECT_TRUE(arrives(0, 1U << 18U));
     EXPECT_TRUE(arrives(0, 2U << 18U));
     EXPECT_FALSE(arrives(0xff000000, 3U << 18U));
-    write(apic_command_low, 3U << 18U | deliver_init); // as to start other processors
+    write(apic_command_low, 3U << 18U | 1U << 14U | deliver_init); // as to start other processors
     write(apic_command_low, 3U << 18U | deliver_start);
     EXPECT_EQ(take(), std::nullopt);
-    EXPECT_EQ(pc.write_memory(LocalApic::place + apic_command_low, 4, to_self | deliver_nmi, now),
-              Pc::Written::nothing);
+    write(apic_command_low, to_self | deliver_nmi);
+    EXPECT_TRUE(pc.local_apics.of(Pc::boot_processor).nmi_requested);
 }
 
 TEST_F(LocalApicTest, PinPassesThe8259s) {
     initialize_pics(0x0010);
     write(apic_task_priority, 0xff);
     pc.pic.set_line(4, true);
-    EXPECT_TRUE(pc.interrupt_requested());
+    EXPECT_TRUE(pc.interrupt_requested(Pc::boot_processor));
     write(apic_pin0_vector, masked | deliver_external);
-    EXPECT_FALSE(pc.interrupt_requested());
+    EXPECT_FALSE(pc.interrupt_requested(Pc::boot_processor));
     write(apic_pin0_vector, deliver_external);
     EXPECT_EQ(take(), timer_vector + 4);
-    EXPECT_EQ(pc.write_memory(LocalApic::place + apic_pin0_vector, 4, vector, now), Pc::Written::nothing);
+    EXPECT_EQ(pc.write_memory({.processor = 0, .address = LocalApic::place + apic_pin0_vector, .width = 4},
+                              vector, now),
+              Pc::Written::nothing);
 }
 
 TEST_F(LocalApicTest, MaskedPinNeedsNoEvents) {
     initialize_pics(0x0001);
-    EXPECT_TRUE(pc.next_event());
+    EXPECT_TRUE(pc.next_event(Pc::boot_processor));
     write(apic_pin0_vector, masked | deliver_external);
-    EXPECT_FALSE(pc.next_event());
+    EXPECT_FALSE(pc.next_event(Pc::boot_processor));
 }
 
 TEST_F(LocalApicTest, SwitchedOffItMasksItsVectors) {
@@ -219,7 +234,7 @@ TEST_F(LocalApicTest, SwitchedOffItMasksItsVectors) {
     EXPECT_EQ(read(apic_timer_vector), local_vector_masked | vector);
     write(apic_timer_vector, vector);
     EXPECT_EQ(read(apic_timer_vector), local_vector_masked | vector);
-    EXPECT_FALSE(pc.local_apic.passes_external());
+    EXPECT_FALSE(pc.local_apics.of(Pc::boot_processor).passes_external());
     write(apic_spurious_vector, 0x1ff);
     write(apic_timer_vector, vector);
     EXPECT_EQ(read(apic_timer_vector), vector);
@@ -227,7 +242,7 @@ TEST_F(LocalApicTest, SwitchedOffItMasksItsVectors) {
 
 TEST_F(LocalApicTest, BaseRegister) {
     using Write = LocalApic::BaseWrite;
-    LocalApic& apic = pc.local_apic;
+    LocalApic& apic = pc.local_apics.of(Pc::boot_processor);
     const std::uint64_t base = apic.base;
     EXPECT_EQ(apic.write_base(base | base_x2apic), Write::refused);
     EXPECT_EQ(apic.write_base(base | 1U), Write::refused);
@@ -237,7 +252,8 @@ TEST_F(LocalApicTest, BaseRegister) {
     EXPECT_EQ(apic.write_base(base), Write::done);
     EXPECT_EQ(read(apic_task_priority), 0x80U);
     EXPECT_EQ(apic.write_base(base & ~std::uint64_t{base_enabled}), Write::done);
-    EXPECT_FALSE(pc.read_memory(LocalApic::place + apic_version, 4, now));
+    EXPECT_FALSE(
+        pc.read_memory({.processor = 0, .address = LocalApic::place + apic_version, .width = 4}, now));
     EXPECT_TRUE(apic.passes_external());
     EXPECT_EQ(apic.write_base(base), Write::done);
     EXPECT_EQ(read(apic_task_priority), 0U);
@@ -249,7 +265,7 @@ TEST_F(LocalApicTest, OneShot) {
     write(apic_timer_vector, vector);
     write(apic_divide, divide_by_1);
     write(apic_initial_count, 1000);
-    EXPECT_EQ(pc.next_event(), now + 1000);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), now + 1000);
     now += 400;
     EXPECT_EQ(read(apic_current_count), 600U);
     now += 599;
@@ -258,10 +274,10 @@ TEST_F(LocalApicTest, OneShot) {
     EXPECT_EQ(take(), vector);
     EXPECT_EQ(read(apic_current_count), 0U);
     EXPECT_EQ(read(apic_initial_count), 1000U);
-    EXPECT_EQ(pc.next_event(), std::nullopt);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), std::nullopt);
     write(apic_initial_count, 1000);
     write(apic_initial_count, 0);
-    EXPECT_EQ(pc.next_event(), std::nullopt);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), std::nullopt);
 }
 
 TEST_F(LocalApicTest, Dividers) {
@@ -271,13 +287,13 @@ TEST_F(LocalApicTest, Dividers) {
     for (const auto& [value, by] : dividers) {
         write(apic_divide, value);
         write(apic_initial_count, 100);
-        EXPECT_EQ(pc.next_event(), now + (std::uint64_t{100} * by));
+        EXPECT_EQ(pc.next_event(Pc::boot_processor), now + (std::uint64_t{100} * by));
         now += std::uint64_t{40} * by;
         EXPECT_EQ(read(apic_current_count), 60U);
     }
     write(apic_divide, 0); // what is left, is left
     EXPECT_EQ(read(apic_current_count), 60U);
-    EXPECT_EQ(pc.next_event(), now + 120);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), now + 120);
 }
 
 TEST_F(LocalApicTest, Periodic) {
@@ -286,7 +302,7 @@ TEST_F(LocalApicTest, Periodic) {
     write(apic_initial_count, 1000);
     const std::uint64_t start = now;
     for (unsigned i = 1; i < 10; ++i) {
-        EXPECT_EQ(pc.next_event(), start + (std::uint64_t{1000} * i));
+        EXPECT_EQ(pc.next_event(Pc::boot_processor), start + (std::uint64_t{1000} * i));
         now = start + (std::uint64_t{1000} * i);
         EXPECT_EQ(take(), vector);
         EXPECT_EQ(read(apic_current_count), 1000U);
@@ -296,14 +312,14 @@ TEST_F(LocalApicTest, Periodic) {
     EXPECT_EQ(take(), vector);
     end();
     EXPECT_EQ(take(), std::nullopt);
-    EXPECT_EQ(pc.next_event(), start + 22'000);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), start + 22'000);
 }
 
 TEST_F(LocalApicTest, MaskedTimerIsLost) {
     write(apic_timer_vector, local_vector_masked | vector);
     write(apic_divide, divide_by_1);
     write(apic_initial_count, 1000);
-    EXPECT_EQ(pc.next_event(), std::nullopt);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), std::nullopt);
     now += 2000;
     EXPECT_EQ(take(), std::nullopt);
     write(apic_timer_vector, vector);
@@ -311,16 +327,16 @@ TEST_F(LocalApicTest, MaskedTimerIsLost) {
 }
 
 TEST_F(LocalApicTest, Deadline) {
-    LocalApic& apic = pc.local_apic;
+    LocalApic& apic = pc.local_apics.of(Pc::boot_processor);
     apic.write_deadline(77, now + 10);
     EXPECT_EQ(apic.deadline(), 0U); // in another mode
     write(apic_timer_vector, by_deadline | vector);
     write(apic_initial_count, 1000);
     EXPECT_EQ(read(apic_initial_count), 0U);
-    EXPECT_EQ(pc.next_event(), std::nullopt);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), std::nullopt);
     apic.write_deadline(77, now + 10);
     EXPECT_EQ(apic.deadline(), 77U);
-    EXPECT_EQ(pc.next_event(), now + 10);
+    EXPECT_EQ(pc.next_event(Pc::boot_processor), now + 10);
     EXPECT_EQ(read(apic_current_count), 0U);
     now += 9;
     EXPECT_EQ(take(), std::nullopt);
@@ -351,17 +367,17 @@ TEST_P(AnyAccess, FindsAnApicThatHolds) {
     std::mt19937_64 random(GetParam());
     unsigned announced = 0;
     unsigned taken = 0;
-    LocalApic& apic = pc.local_apic;
+    LocalApic& apic = pc.local_apics.of(Pc::boot_processor);
     for (unsigned step = 0; step < 50'000; ++step) {
         const std::uint64_t place = LocalApic::place + (random() % 0x41 * 0x10);
         const auto value = static_cast<std::uint32_t>(random() >> (random() % 64));
         switch (random() % 8) {
         case 0:
         case 1:
-            pc.write_memory(place, 4, value, now);
+            pc.write_memory({.processor = 0, .address = place, .width = 4}, value, now);
             break;
         case 2:
-            pc.read_memory(place, 4, now);
+            pc.read_memory({.processor = 0, .address = place, .width = 4}, now);
             break;
         case 3:
             end();
@@ -376,10 +392,10 @@ TEST_P(AnyAccess, FindsAnApicThatHolds) {
             apic.write_deadline(value, now + (value % 10'000));
             break;
         case 5:
-            pc.advance(now);
+            pc.advance(Pc::boot_processor, now);
             if (const auto asked = apic.highest_request()) {
                 ASSERT_GT(*asked & 0xf0U, read(apic_processor_priority) & 0xf0U);
-                ASSERT_EQ(pc.acknowledge(), *asked);
+                ASSERT_EQ(pc.acknowledge(Pc::boot_processor), *asked);
                 ASSERT_TRUE(is_set(apic_in_service, *asked));
                 ++taken;
             }
@@ -391,17 +407,18 @@ TEST_P(AnyAccess, FindsAnApicThatHolds) {
             }
             apic.write_base(random() % 2 == 0 ? random() : LocalApic::place | base_boot_processor);
             apic.write_base(LocalApic::place | base_boot_processor | base_enabled);
-            pc.write_memory(LocalApic::place + apic_spurious_vector, 4, 0x1ff, now);
+            pc.write_memory({.processor = 0, .address = LocalApic::place + apic_spurious_vector, .width = 4},
+                            0x1ff, now);
             break;
         default:
-            pc.advance(now);
+            pc.advance(Pc::boot_processor, now);
             if (const auto event = apic.next_event()) {
                 ASSERT_GT(*event, now);
                 const auto entry = static_cast<std::uint8_t>(read(apic_timer_vector));
                 if (*event - now < second && !is_set(apic_request, entry) && entry >= 16) {
-                    pc.advance(*event - 1);
+                    pc.advance(Pc::boot_processor, *event - 1);
                     ASSERT_FALSE(is_set(apic_request, entry));
-                    pc.advance(*event);
+                    pc.advance(Pc::boot_processor, *event);
                     now = *event;
                     ASSERT_TRUE(is_set(apic_request, entry));
                     ++announced;
@@ -421,10 +438,10 @@ TEST_F(LocalApicTest, StateIsItsBytes) {
     write(apic_initial_count, 1000);
     const auto copy = std::make_unique<Pc>();
     std::memcpy(copy.get(), &pc, sizeof(Pc));
-    EXPECT_EQ(copy->next_event(), pc.next_event());
-    copy->advance(now + second);
-    pc.advance(now + second);
-    EXPECT_EQ(copy->acknowledge(), pc.acknowledge());
+    EXPECT_EQ(copy->next_event(Pc::boot_processor), pc.next_event(Pc::boot_processor));
+    copy->advance(Pc::boot_processor, now + second);
+    pc.advance(Pc::boot_processor, now + second);
+    EXPECT_EQ(copy->acknowledge(Pc::boot_processor), pc.acknowledge(Pc::boot_processor));
 }
 
 } // namespace

@@ -37,7 +37,7 @@ protected:
         const PicPair predicted = pc.interrupts_at(when);
         EXPECT_EQ(state_of(pc), before);
         Pc then = pc;
-        then.advance(when);
+        then.advance(Pc::boot_processor, when);
         EXPECT_EQ(state_of(predicted), state_of(then.pic)) << when;
         return vector_of(predicted);
     }
@@ -73,7 +73,7 @@ TEST_F(Prediction, PeriodicTimer) {
         set_timer(mode, 4773);
         take_interrupt();
         for (unsigned tick = 0; tick < 20; ++tick) {
-            const std::uint64_t event = pc.next_event().value();
+            const std::uint64_t event = pc.next_event(Pc::boot_processor).value();
             EXPECT_EQ(predict_time(event - 1), std::nullopt);
             EXPECT_EQ(predict_time(event), timer_vector);
             predict_time(event + second);
@@ -88,7 +88,7 @@ TEST_F(Prediction, SquareWaveTakesItsRequestBack) {
     initialize_pics(0x0001);
     set_timer(3, 0x1000);
     take_interrupt();
-    const std::uint64_t event = pc.next_event().value();
+    const std::uint64_t event = pc.next_event(Pc::boot_processor).value();
     EXPECT_EQ(predict_time(event + Pit8254::Clock::time_of(0x700).value()), timer_vector);
     EXPECT_EQ(predict_time(event + Pit8254::Clock::time_of(0x900).value()), std::nullopt);
 }
@@ -98,7 +98,7 @@ TEST_F(Prediction, OneShotTimer) {
         initialize_pics(0x0001);
         set_timer(mode, 1193);
         take_interrupt();
-        const std::uint64_t event = pc.next_event().value();
+        const std::uint64_t event = pc.next_event(Pc::boot_processor).value();
         EXPECT_EQ(predict_time(event - 1), std::nullopt);
         EXPECT_EQ(predict_time(event), timer_vector);
         EXPECT_EQ(predict_time(event + second), timer_vector);
@@ -117,12 +117,12 @@ TEST_F(Prediction, TimerSetBeforeTheTimeOfTheLastEvent) {
         initialize_pics(0x0001);
         set_timer(mode, 1193);
         take_interrupt();
-        const std::uint64_t event = pc.next_event().value();
+        const std::uint64_t event = pc.next_event(Pc::boot_processor).value();
         now = event;
         EXPECT_EQ(take_interrupt(), timer_vector);
         now = event - ahead;
         set_timer(mode, shortest);
-        const std::optional<std::uint64_t> next = pc.next_event();
+        const std::optional<std::uint64_t> next = pc.next_event(Pc::boot_processor);
         ASSERT_TRUE(next.has_value()) << mode;
         EXPECT_GT(*next, event);
         EXPECT_LE(*next, event + ahead);
@@ -140,7 +140,7 @@ TEST_F(Prediction, AlarmOfTheClock) {
     }
     out(0x70, 0x0b);
     out(0x71, 0x22);
-    const std::uint64_t event = pc.next_event().value();
+    const std::uint64_t event = pc.next_event(Pc::boot_processor).value();
     EXPECT_GT(event, start_time + (2 * second));
     EXPECT_EQ(predict_time(event - 1), std::nullopt);
     EXPECT_EQ(predict_time(event), slave_vector);
@@ -176,11 +176,11 @@ TEST_F(Prediction, AnInterruptInServiceKeepsLowerOnesAway) {
     set_timer(2, 4773);
     take_interrupt();
     enable_receiver();
-    const std::uint64_t event = pc.next_event().value();
+    const std::uint64_t event = pc.next_event(Pc::boot_processor).value();
     EXPECT_EQ(predict_input(), timer_vector + 4);
 
     now = event;
-    pc.advance(now);
+    pc.advance(Pc::boot_processor, now);
     ASSERT_EQ(pc.pic.acknowledge(), timer_vector); // and not ended
     EXPECT_EQ(predict_input(), std::nullopt);
     EXPECT_EQ(predict_time(now + second), std::nullopt);
@@ -226,8 +226,8 @@ TEST_F(Prediction, OfThePastIsThePresent) {
     initialize_pics(0x0001);
     set_timer(3, 0x1000);
     take_interrupt();
-    now = pc.next_event().value() + Pit8254::Clock::time_of(0x900).value();
-    pc.advance(now);
+    now = pc.next_event(Pc::boot_processor).value() + Pit8254::Clock::time_of(0x900).value();
+    pc.advance(Pc::boot_processor, now);
     for (const std::uint64_t when : {now, now - Pit8254::Clock::time_of(0x700).value(), std::uint64_t{0}}) {
         EXPECT_EQ(predict_time(when), std::nullopt) << when;
     }
@@ -265,11 +265,11 @@ TEST_P(AnyState, IsPredicted) {
         predict_input(static_cast<std::uint8_t>(random()));
         predict_time(now + (random() % second));
         predict_time(now - (random() % now));
-        predict_time(pc.next_event().value_or(now + (random() % 5000)));
+        predict_time(pc.next_event(Pc::boot_processor).value_or(now + (random() % 5000)));
         ASSERT_FALSE(HasFailure()) << step;
         now += is(8) ? random() % (second * 10) : random() % 5000;
         if (is(2)) {
-            pc.advance(now);
+            pc.advance(Pc::boot_processor, now);
         }
     }
     EXPECT_GT(interrupts, 100U);

@@ -14,7 +14,7 @@ namespace previrt {
 namespace {
 
 TEST_F(Platform, IsSilentAsFirmwareLeavesIt) {
-    EXPECT_FALSE(pc.next_event().has_value());
+    EXPECT_FALSE(pc.next_event(Pc::boot_processor).has_value());
     now += 100 * second;
     EXPECT_EQ(take_interrupt(), std::nullopt);
     EXPECT_EQ(pc.request, Request::none);
@@ -44,12 +44,12 @@ TEST_F(Platform, LostTicksAreCounted) {
     take_interrupt();
     const std::uint64_t before = pc.timer_edges;
     now += second;
-    pc.advance(now);
+    pc.advance(Pc::boot_processor, now);
     EXPECT_EQ(pc.timer_edges - before, 249U);
     EXPECT_EQ(pc.lost_timer_edges, 248U);
     EXPECT_EQ(take_interrupt(), timer_vector);
     EXPECT_EQ(take_interrupt(), std::nullopt);
-    pc.advance(now - second); // a clock that steps back does no harm
+    pc.advance(Pc::boot_processor, now - second); // a clock that steps back does no harm
     EXPECT_EQ(pc.timer_edges - before, 249U);
 }
 
@@ -61,7 +61,7 @@ TEST_F(Platform, ATickNotTakenInTimeIsLost) {
     out(0x40, 0x10);
     take_interrupt();
     sleep();
-    pc.advance(now);
+    pc.advance(Pc::boot_processor, now);
     EXPECT_TRUE(pc.pic.interrupt_requested());
     const std::uint64_t before = pc.lost_timer_edges;
     now += Pit8254::Clock::time_of(0x900).value();
@@ -80,7 +80,7 @@ TEST_F(Platform, OneShotTimerOfLinux) {
     initialize_pics(0x0001);
     out(0x43, 0x38);
     take_interrupt();
-    EXPECT_FALSE(pc.next_event().has_value());
+    EXPECT_FALSE(pc.next_event(Pc::boot_processor).has_value());
     for (const std::uint32_t ticks : {0xfU, 1193U, 0x7fffU}) {
         out(0x40, ticks & 0xffU);
         out(0x40, ticks >> 8U);
@@ -88,7 +88,7 @@ TEST_F(Platform, OneShotTimerOfLinux) {
         sleep();
         EXPECT_EQ(Pit8254::Clock::cycles(now) - Pit8254::Clock::cycles(armed), ticks + 2);
         EXPECT_EQ(take_interrupt(), timer_vector);
-        EXPECT_FALSE(pc.next_event().has_value());
+        EXPECT_FALSE(pc.next_event(Pc::boot_processor).has_value());
     }
 }
 
@@ -102,7 +102,7 @@ TEST_F(Platform, AShutDownTimerStaysSilent) {
         out(port, value);
     }
     EXPECT_EQ(take_interrupt(), std::nullopt);
-    EXPECT_FALSE(pc.next_event().has_value());
+    EXPECT_FALSE(pc.next_event(Pc::boot_processor).has_value());
 }
 
 TEST_F(Platform, AMaskedTimerWakesNobodyAndIsNotForgotten) {
@@ -110,7 +110,7 @@ TEST_F(Platform, AMaskedTimerWakesNobodyAndIsNotForgotten) {
     out(0x43, 0x30);
     out(0x40, 100);
     out(0x40, 0);
-    EXPECT_FALSE(pc.next_event().has_value());
+    EXPECT_FALSE(pc.next_event(Pc::boot_processor).has_value());
     now += second;
     out(0x21, 0xfe);
     EXPECT_EQ(take_interrupt(), timer_vector);
@@ -252,7 +252,7 @@ TEST_F(Platform, WhatNobodyAnswersIsToldFromWhatIsNotModelled) {
     EXPECT_EQ(pc.read(0x3ff, 4, now), 0xffffff5aU);
 
     EXPECT_FALSE(pc.claims_memory(LocalApic::place, 4)); // there is none
-    pc.local_apic.start();
+    pc.start_apics(1);
     EXPECT_TRUE(pc.claims_memory(LocalApic::place, 8));
     EXPECT_TRUE(pc.claims_memory(LocalApic::place - 7, 8));
     EXPECT_FALSE(pc.claims_memory(LocalApic::place - 8, 8));
@@ -389,10 +389,10 @@ TEST_F(Platform, ACopyGoesOnAlike) {
     take_interrupt();
     const auto copy = std::make_unique<Pc>();
     std::memcpy(copy.get(), &pc, sizeof(Pc));
-    EXPECT_EQ(copy->next_event(), pc.next_event());
+    EXPECT_EQ(copy->next_event(Pc::boot_processor), pc.next_event(Pc::boot_processor));
     now += second;
-    pc.advance(now);
-    copy->advance(now);
+    pc.advance(Pc::boot_processor, now);
+    copy->advance(Pc::boot_processor, now);
     EXPECT_EQ(copy->timer_edges, pc.timer_edges);
     EXPECT_EQ(copy->read(0x40, 1, now), pc.read(0x40, 1, now));
 }
@@ -425,15 +425,15 @@ TEST_P(AnyGuest, FindsAPlatformThatHolds) {
         } else if (chance == 13 && pc.pic.interrupt_requested()) {
             pc.pic.acknowledge();
         } else {
-            pc.advance(now);
-            const std::optional<std::uint64_t> event = pc.next_event();
+            pc.advance(Pc::boot_processor, now);
+            const std::optional<std::uint64_t> event = pc.next_event(Pc::boot_processor);
             if (event) {
                 ASSERT_GT(*event, now);
                 const bool by_timer = pc.pic.enabled(Pc::timer_irq) && pc.pit.next_edge(now) == event;
                 const std::uint64_t edges = pc.timer_edges;
-                pc.advance(*event - 1);
+                pc.advance(Pc::boot_processor, *event - 1);
                 ASSERT_TRUE(by_timer ? pc.timer_edges == edges : !pc.rtc.line(*event - 1));
-                pc.advance(*event);
+                pc.advance(Pc::boot_processor, *event);
                 ASSERT_TRUE(by_timer ? pc.timer_edges == edges + 1 : pc.rtc.line(*event));
                 now = *event;
                 ++announced;

@@ -45,7 +45,7 @@ protected:
 
     // The vector, or nothing; the interrupt is ended at once.
     std::optional<std::uint8_t> take_interrupt() {
-        pc.advance(now);
+        pc.advance(Pc::boot_processor, now);
         if (!pc.pic.interrupt_requested()) {
             return std::nullopt;
         }
@@ -60,7 +60,7 @@ protected:
     }
 
     void sleep() {
-        const std::optional<std::uint64_t> event = pc.next_event();
+        const std::optional<std::uint64_t> event = pc.next_event(Pc::boot_processor);
         ASSERT_TRUE(event.has_value());
         ASSERT_GT(*event, now);
         now = *event;

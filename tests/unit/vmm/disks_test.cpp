@@ -260,10 +260,10 @@ TEST_F(BusyGuest, RingsWhileAnInterruptIsRequested) {
     rest();
     fake::disks[0].work_off();
     take_events();
-    ASSERT_TRUE(pc.interrupt_requested());
+    ASSERT_TRUE(pc.interrupt_requested(Pc::boot_processor));
     fake::disks[0].calls = 0;
     read(1);
-    ASSERT_TRUE(pc.interrupt_requested());
+    ASSERT_TRUE(pc.interrupt_requested(Pc::boot_processor));
     EXPECT_EQ(calls(), 0U);
     ASSERT_TRUE(fake::host.timer);
     EXPECT_EQ(*fake::host.timer, fake::host.now + longest_wait);

@@ -49,7 +49,7 @@ protected:
         }
         vcpu.cr3 = root;
         vcpu.registers.rip = code;
-        pc.local_apic.start();
+        pc.start_apics(1);
     }
 
     static void put(std::uint64_t address, std::uint64_t value) {
@@ -178,16 +178,16 @@ TEST_F(MemoryInstructions, WidthsAndRegisters) {
 TEST_F(MemoryInstructions, ReachTheDevice) {
     general_[rbx] = task_priority;
     run({0xc7, 0x03, 0x5a, 0, 0, 0});
-    EXPECT_EQ(pc.local_apic.task_priority, 0x5aU);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).task_priority, 0x5aU);
     EXPECT_EQ(vcpu.cr8, 5U);
     run({0x81, 0x23, 0xf0, 0, 0, 0}); // andl
-    EXPECT_EQ(pc.local_apic.task_priority, 0x50U);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).task_priority, 0x50U);
     run({0x83, 0x3b, 0x50}); // cmpl
     EXPECT_EQ(vcpu.registers.rflags & outcome_flags, flag_zero | 4U);
     general_[rax] = 0x21;
     run({0x87, 0x03}); // xchg
     EXPECT_EQ(general_[rax], 0x50U);
-    EXPECT_EQ(pc.local_apic.task_priority, 0x21U);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).task_priority, 0x21U);
     EXPECT_EQ(counters.trapped_sites[static_cast<std::uint8_t>(SiteKind::mmio_write)], 4U);
 }
 
@@ -197,19 +197,19 @@ TEST_F(MemoryInstructions, StringsGoElementByElement) {
     general_[rdi] = task_priority;
     general_[rcx] = 2;
     run({0xf3, 0xa5});
-    EXPECT_EQ(pc.local_apic.task_priority, 0x11U);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).task_priority, 0x11U);
     EXPECT_EQ(vcpu.registers.rip, code);
     EXPECT_EQ(general_[rcx], 1U);
     EXPECT_EQ(general_[rsi], data + 4);
     general_[rdi] = task_priority;
     run({0xf3, 0xa5});
-    EXPECT_EQ(pc.local_apic.task_priority, 0x22U);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).task_priority, 0x22U);
     EXPECT_EQ(vcpu.registers.rip, code + 2);
     general_[rax] = 0x33;
     general_[rdi] = task_priority;
     vcpu.registers.rflags |= flag_direction;
     run({0xab});
-    EXPECT_EQ(pc.local_apic.task_priority, 0x33U);
+    EXPECT_EQ(pc.local_apics.of(Pc::boot_processor).task_priority, 0x33U);
     EXPECT_EQ(general_[rdi], task_priority - 4);
     general_[rcx] = 0;
     run({0xf3, 0xab});

@@ -273,10 +273,16 @@ TEST_F(Network, TheLinkIsThatOfTheNetwork) {
 
 TEST_F(Network, RegistersAreWhereTheFunctionSaysAndOnlyThere) {
     EXPECT_EQ(pc.read(Pc::network_ports + at::imr, 4, fake::host.now), isr_rxok | isr_txok);
-    EXPECT_FALSE(pc.read_memory(Pc::network_memory + 0x1000, 4, fake::host.now).has_value());
-    EXPECT_FALSE(pc.read_memory(Pc::network_memory + at::imr, 2, fake::host.now).has_value());
+    EXPECT_FALSE(
+        pc.read_memory({.processor = 0, .address = Pc::network_memory + 0x1000, .width = 4}, fake::host.now)
+            .has_value());
+    EXPECT_FALSE(
+        pc.read_memory({.processor = 0, .address = Pc::network_memory + at::imr, .width = 2}, fake::host.now)
+            .has_value());
     write_command(4);
-    EXPECT_FALSE(pc.read_memory(Pc::network_memory + at::imr, 4, fake::host.now).has_value());
+    EXPECT_FALSE(
+        pc.read_memory({.processor = 0, .address = Pc::network_memory + at::imr, .width = 4}, fake::host.now)
+            .has_value());
 }
 
 TEST_F(Network, ABufferThatLeadsOutOfRamIsABusFault) {
@@ -593,7 +599,8 @@ TEST(NetworkCard, IsThereWhereTheBackEndCarriesPackets) {
     pc.start(0, ram_bytes, 0);
     insert_network_card();
     EXPECT_FALSE(pc.has_network); // no network
-    EXPECT_FALSE(pc.read_memory(Pc::network_memory, 4, fake::host.now).has_value());
+    EXPECT_FALSE(pc.read_memory({.processor = 0, .address = Pc::network_memory, .width = 4}, fake::host.now)
+                     .has_value());
 }
 
 } // namespace

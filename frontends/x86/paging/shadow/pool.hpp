@@ -129,9 +129,8 @@ void for_each_entry(const std::uint64_t* entries, Action action) {
     }
 }
 
-// The local APIC's page hides the RAM behind it.
 inline bool is_ram_frame(std::uint64_t frame) {
-    return frame < frame_count && frame != local_apic_frame;
+    return frame < frame_count && !is_hidden_frame(frame);
 }
 
 inline TableNumber table_in(std::uint64_t entry) {
