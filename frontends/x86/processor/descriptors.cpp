@@ -14,16 +14,6 @@
 
 namespace previrt {
 
-std::uint64_t Descriptor::base() const {
-    const std::uint64_t base = ((low >> 16U) & 0xffffffU) | ((low >> 32U) & 0xff000000U);
-    return is_system() ? base | (high << 32U) : base;
-}
-
-std::uint32_t Descriptor::limit() const {
-    const auto limit = static_cast<std::uint32_t>((low & 0xffffU) | ((low >> 32U) & 0xf0000U));
-    return ((low >> 55U) & 1U) != 0 ? (limit << 12U) | 0xfffU : limit;
-}
-
 namespace {
 
 constexpr std::uint16_t table_indicator = 4;

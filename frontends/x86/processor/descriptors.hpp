@@ -21,8 +21,14 @@ struct Descriptor {
     [[nodiscard]] bool is_readable() const { return !is_system() && (!is_code() || (type() & 2U) != 0); }
     [[nodiscard]] bool is_writable() const { return !is_system() && !is_code() && (type() & 2U) != 0; }
     [[nodiscard]] bool is_long_code() const { return is_code() && ((low >> 53U) & 3U) == 1; } // L, not D
-    [[nodiscard]] std::uint64_t base() const;
-    [[nodiscard]] std::uint32_t limit() const; // in bytes
+    [[nodiscard]] std::uint64_t base() const {
+        const std::uint64_t base = ((low >> 16U) & 0xffffffU) | ((low >> 32U) & 0xff000000U);
+        return is_system() ? base | (high << 32U) : base;
+    }
+    [[nodiscard]] std::uint32_t limit() const { // in bytes
+        const auto limit = static_cast<std::uint32_t>((low & 0xffffU) | ((low >> 32U) & 0xf0000U));
+        return ((low >> 55U) & 1U) != 0 ? (limit << 12U) | 0xfffU : limit;
+    }
 };
 
 enum SystemType : std::uint8_t { type_ldt = 2, type_task_available = 9, type_task_busy = 11 };
