@@ -91,7 +91,7 @@ std::vector<Result> run_by_qemu(const Bytes& firmware) {
         .write(reinterpret_cast<const char*>(firmware.data()), static_cast<std::streamsize>(firmware.size()));
     // It ends by isa-debug-exit with status 1.
     const std::string command =
-        "timeout 60 qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -m 16 -nodefaults "
+        "timeout 15 qemu-system-x86_64 -machine pc,accel=tcg -cpu qemu64 -m 16 -nodefaults "
         "-no-user-config -display none -no-reboot -device isa-debug-exit,iobase=0xf4 "
         "-chardev file,id=output,path=" +
         output + " -device isa-debugcon,iobase=0xe9,chardev=output -bios " + image;

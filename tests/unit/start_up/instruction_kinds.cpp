@@ -10,7 +10,6 @@ namespace {
 using Form = CaseMaker::Form;
 
 constexpr std::uint64_t all = outcome_flags;
-constexpr std::uint64_t sign_zero_parity = flag_sign | flag_zero | flag_parity;
 constexpr std::uint64_t carry_overflow = flag_carry | flag_overflow;
 
 unsigned width_of(const CaseMaker& maker, std::uint64_t opcode) {
@@ -522,7 +521,9 @@ void put_pushed(CaseMaker& maker, std::uint64_t value) {
 }
 
 void emit_return(CaseMaker& maker) {
-    const bool is_far = maker.chance(50);
+    // QEMU's lret reads the selector at offset 0x10000 of the stack, where a processor's SP wraps to 0.
+    const bool wraps = !maker.has_32_bits() && (maker.value_of(rsp) & 0xffffU) == 2;
+    const bool is_far = maker.chance(50) && !wraps;
     const bool releases = maker.chance(50);
     const unsigned push_bytes = maker.has_32_bits() ? 5 : 3;
     const std::uint32_t target =
