@@ -141,11 +141,12 @@ void note_shift(CaseMaker& maker, std::uint64_t operation, unsigned count, unsig
 
 void emit_shift(CaseMaker& maker) {
     const std::uint64_t wide = maker.pick(2);
+    constexpr std::uint8_t opcodes[] = {0xc0, 0xd0, 0xd2}; // by an immediate, by 1, by CL
     const std::uint64_t operation = maker.pick(8);
     const std::uint64_t form = maker.pick(3);
     unsigned count = 1;
     maker.prefixes();
-    maker.put((form == 0 ? 0xc0 : form == 1 ? 0xd0 : 0xd2) + wide);
+    maker.put(opcodes[form] + wide);
     maker.mod_rm(operation);
     if (form == 0) {
         count = static_cast<unsigned>(maker.pick(40));
@@ -421,7 +422,7 @@ void emit_string(CaseMaker& maker) {
 }
 
 void emit_comparing_string(CaseMaker& maker) {
-    const std::uint32_t count = static_cast<std::uint32_t>(maker.pick(20));
+    const auto count = static_cast<std::uint32_t>(maker.pick(20));
     maker.set_register(rcx, count);
     maker.set_register(rsi, static_cast<std::uint32_t>(maker.pick(0xff00)));
     maker.set_register(rdi, static_cast<std::uint32_t>(maker.pick(0xff00)));
@@ -467,6 +468,24 @@ void emit_loop(CaseMaker& maker) {
     put_skipped(maker);
 }
 
+// A jump leads over one that leads on, to one that leads back to that.
+void emit_jump_back(CaseMaker& maker) {
+    const bool is_short = maker.chance(50);
+    const bool is_prefixed = maker.chance(30);
+    const unsigned usual = maker.has_32_bits() ? 4 : 2;
+    const unsigned width = is_prefixed ? 6 - usual : usual;
+    const unsigned bytes = (is_prefixed ? 1 : 0) + 1 + (is_short ? 1 : width);
+    maker.put(0xeb);
+    maker.put(2);
+    maker.put(0xeb);
+    maker.put(bytes);
+    if (is_prefixed) {
+        maker.put(0x66);
+    }
+    maker.put(is_short ? 0xeb : 0xe9);
+    maker.put_number(~std::uint64_t{0} - bytes - 1, is_short ? 1 : width);
+}
+
 void emit_jump(CaseMaker& maker) {
     const std::uint64_t form = maker.pick(4);
     maker.prefixes();
@@ -495,8 +514,9 @@ void emit_indirect_jump(CaseMaker& maker) {
     const std::uint64_t number = maker.pick(8) & 3U;
     const std::uint32_t before = maker.end();
     const unsigned moves = maker.has_32_bits() ? 5 : 6;
-    const unsigned stores = is_memory ? (maker.has_32_bits() ? 6 : 4) : 0;
-    const unsigned jumps = is_memory ? (maker.has_32_bits() ? 6 : 4) : 2;
+    const unsigned direct_bytes = maker.has_32_bits() ? 6 : 4;
+    const unsigned stores = is_memory ? direct_bytes : 0;
+    const unsigned jumps = is_memory ? direct_bytes : 2;
     maker.set_register(number, before + moves + stores + jumps + 1);
     const unsigned address_width = maker.has_32_bits() ? 4 : 2;
     const std::uint64_t direct = maker.has_32_bits() ? 5 : 6;
@@ -648,6 +668,7 @@ constexpr InstructionKind kinds[] = {
     {"jcc", emit_jump_if},
     {"loop jcxz", emit_loop},
     {"jmp call", emit_jump},
+    {"jmp backwards", emit_jump_back},
     {"jmp call by an operand", emit_indirect_jump},
     {"ret", emit_return},
     {"iret", emit_return_from_interrupt},

@@ -131,6 +131,23 @@ TEST_F(Instructions, Identification) {
     EXPECT_EQ(general(rdx), 4U);
 }
 
+TEST_F(Instructions, JumpsOf16BitsKeep16Bits) {
+    processor_.rip = 0x100;
+    step({0xe9, 0xfd, 0xfe}); // jmp -0x103
+    EXPECT_EQ(processor_.rip, 0U);
+    step({0xeb, 0xfc}); // jmp -4
+    EXPECT_EQ(processor_.rip, 0xfffeU);
+    protect();
+    processor_.rip = 0x11000;
+    step({0x66, 0xeb, 0x00});
+    EXPECT_EQ(processor_.rip, 0x1003U);
+    processor_.rip = 0x11000;
+    general(rsp) = 0x4000;
+    step({0x66, 0xe8, 0x00, 0x00});
+    EXPECT_EQ(processor_.rip, 0x1004U);
+    EXPECT_EQ(get(0x3ffe, 2), 0x1004U);
+}
+
 TEST_F(Instructions, HaltEndsTheRunBehindIt) {
     const Report report = step({0xf4});
     EXPECT_EQ(report.ending, Ending::halted);

@@ -69,9 +69,9 @@ protected:
     }
 
     void put(std::uint64_t place, std::uint64_t value, unsigned bytes) {
-        Bytes text;
+        Bytes text(bytes);
         for (unsigned i = 0; i < bytes; ++i) {
-            text.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+            text[i] = static_cast<std::uint8_t>(value >> (8 * i));
         }
         machine_.put(place, text);
     }

@@ -58,18 +58,18 @@ public:
     enum class Form : std::uint8_t { any, reg, memory };
     void mod_rm(std::uint64_t reg, Form form = Form::any);
     void set_register(std::uint64_t number, std::uint32_t value); // by an instruction before
-    std::uint32_t value_of(unsigned number) const {
+    [[nodiscard]] std::uint32_t value_of(unsigned number) const {
         return static_cast<std::uint32_t>(processor_.general[number]);
     }
-    std::uint32_t end() const; // the offset of the next byte
-    bool has_32_bits() const { return processor_.is_protected(); }
-    bool is_locked() const { return is_locked_; }
+    [[nodiscard]] std::uint32_t end() const; // the offset of the next byte
+    [[nodiscard]] bool has_32_bits() const { return processor_.is_protected(); }
+    [[nodiscard]] bool is_locked() const { return is_locked_; }
     void reads(std::uint64_t flags) { reads_ |= flags; }
     void changes(std::uint64_t defined, std::uint64_t undefined = 0);
 
     unsigned operand_width = 2;
     unsigned address_width = 2;
-    std::uint64_t code_selector() const { return processor_.segments[1].selector; }
+    [[nodiscard]] std::uint64_t code_selector() const { return processor_.segments[1].selector; }
 
 private:
     void start(bool has_32_bits);

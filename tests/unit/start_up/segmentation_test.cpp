@@ -168,6 +168,15 @@ TEST_F(Segmentation, WhatTheStackSegmentRegisterRefuses) {
     EXPECT_EQ(general(rsp), 0x1000cU);
 }
 
+TEST_F(Segmentation, ADescriptorLiesWithinTheTable) {
+    protect();
+    general(rax) = unaccessed; // the last
+    --processor_.gdt.limit;
+    expect_fault(general_protection, move_to_segment(segment_ds));
+    ++processor_.gdt.limit;
+    execute(move_to_segment(segment_ds));
+}
+
 TEST_F(Segmentation, TypesForbidAccesses) {
     protect();
     execute({0x2e, 0xa0, 0, 0, 0, 0});                          // mov %cs:0, %al

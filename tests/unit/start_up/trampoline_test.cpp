@@ -37,9 +37,9 @@ std::uint64_t at(const std::uint8_t* symbol) {
 }
 
 std::vector<std::uint8_t> bytes_of(std::uint64_t value, unsigned count) {
-    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint8_t> bytes(count);
     for (unsigned i = 0; i < count; ++i) {
-        bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+        bytes[i] = static_cast<std::uint8_t>(value >> (8 * i));
     }
     return bytes;
 }
