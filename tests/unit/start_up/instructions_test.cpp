@@ -241,6 +241,7 @@ TEST_F(Instructions, AreNoLongerThan15Bytes) {
     execute(bytes);
     bytes.insert(bytes.begin(), 0x26);
     expect_fault(general_protection, bytes);
+    EXPECT_STREQ(step(bytes).reason, "the instruction is longer than 15 bytes");
 }
 
 TEST_F(Instructions, ThatCrossAPage) {

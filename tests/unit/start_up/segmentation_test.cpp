@@ -63,6 +63,11 @@ TEST_F(Segmentation, RealModeWritesByWayOfCs) {
     general(rax) = 0x5a;
     execute({0x2e, 0xa2, 0x00, 0x02}); // mov %al, %cs:0x200
     EXPECT_EQ(get(0x1200, 1), 0x5aU);
+    // Protected mode may have left other attributes.
+    segment(segment_cs).attributes |= attribute_code;
+    general(rax) = 0xa5;
+    execute({0x2e, 0xa2, 0x00, 0x02});
+    EXPECT_EQ(get(0x1200, 1), 0xa5U);
 }
 
 TEST_F(Segmentation, AnAccessEndsWithinTheLimit) {
