@@ -16,6 +16,9 @@ Machine& machine_of(void* context) {
 // Byte by byte, since an access may cross a page's end.
 bool read(void* context, const StartingProcessor& processor, std::uint64_t linear, std::span<std::uint8_t> to,
           Access access) {
+    if (to.empty()) {
+        throw std::logic_error("the interpreter reads nothing");
+    }
     for (std::uint8_t& byte : to) {
         const auto physical = machine_of(context).to_physical(processor, linear++);
         const std::uint8_t* const from = physical ? machine_of(context).find(*physical, 1, access) : nullptr;
