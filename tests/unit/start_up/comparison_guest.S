@@ -149,7 +149,9 @@ report:
 	movl $(segment + saved), %esi
 	movl $40, %ecx
 	movw $0xe9, %dx
-	rep outsb
+1:	lodsb
+	outb %al, %dx
+	loop 1b
 	addl $case_bytes, current
 	decl remaining
 	jmp next_case

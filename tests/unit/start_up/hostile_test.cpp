@@ -110,7 +110,7 @@ void expect_possible(const StartingProcessor& processor) {
     EXPECT_TRUE(!pages || processor.is_protected());
 }
 
-TEST(HostileStart, AnyBytesInAnySurroundings) {
+TEST(StartUpHostile, AnyBytesInAnySurroundings) {
     constexpr unsigned rounds = 60'000;
     constexpr std::uint64_t most_steps = 50;
     Hostile state{.random = std::mt19937_64(1)};

@@ -7,9 +7,9 @@ namespace previrt::start_up {
 
 namespace {
 
-using Instructions = Program;
+using StartUpInstructions = Program;
 
-TEST_F(Instructions, PartsOfRegisters) {
+TEST_F(StartUpInstructions, PartsOfRegisters) {
     general(rax) = 0x11223344;
     execute({0xb4, 0xaa}); // mov $0xaa, %ah
     EXPECT_EQ(general(rax), 0x1122aa44U);
@@ -19,7 +19,7 @@ TEST_F(Instructions, PartsOfRegisters) {
     EXPECT_EQ(general(rax), 0xffffffffU);
 }
 
-TEST_F(Instructions, ArithmeticSetsFlags) {
+TEST_F(StartUpInstructions, ArithmeticSetsFlags) {
     general(rax) = 0xffff;
     execute({0x83, 0xc0, 0x01}); // add $1, %ax
     EXPECT_EQ(general(rax), 0U);
@@ -31,7 +31,7 @@ TEST_F(Instructions, ArithmeticSetsFlags) {
     EXPECT_NE(processor_.rflags & flag_carry, 0U); // dec leaves it
 }
 
-TEST_F(Instructions, BitsOfMemoryLieOnBothSides) {
+TEST_F(StartUpInstructions, BitsOfMemoryLieOnBothSides) {
     general(rax) = 0xffffffef; // -17
     put(0x300, 0, 8);
     execute({0x66, 0x0f, 0xab, 0x06, 0x04, 0x03}); // btsl %eax, 0x304
@@ -41,7 +41,7 @@ TEST_F(Instructions, BitsOfMemoryLieOnBothSides) {
     EXPECT_EQ(get(0x304, 2), 2U);
 }
 
-TEST_F(Instructions, LockedOnesAreExchanges) {
+TEST_F(StartUpInstructions, LockedOnesAreExchanges) {
     put(0x300, 0x10, 4);
     execute({0x66, 0xf0, 0x0f, 0xba, 0x2e, 0x00, 0x03, 0x00}); // lock btsl $0, 0x300
     EXPECT_EQ(get(0x300, 4), 0x11U);
@@ -55,7 +55,7 @@ TEST_F(Instructions, LockedOnesAreExchanges) {
     EXPECT_EQ(machine_.exchanges, 2U);
 }
 
-TEST_F(Instructions, ALostExchangeHasNoEffect) {
+TEST_F(StartUpInstructions, ALostExchangeHasNoEffect) {
     put(0x300, 0x10, 4);
     general(rax) = 5;
     machine_.lost_exchanges = 1;
@@ -72,8 +72,8 @@ TEST_F(Instructions, ALostExchangeHasNoEffect) {
     EXPECT_EQ(get(0x300, 4), 0x15U);
 }
 
-TEST_F(Instructions, WhatTakesNoLockPrefix) {
-    machine_.writable_port = 0x80;
+TEST_F(StartUpInstructions, WhatTakesNoLockPrefix) {
+    machine_.writable_ports = {0x80};
     expect_fault(invalid_opcode, {0xf0, 0x90});
     expect_fault(invalid_opcode, {0xf0, 0x01, 0xc0});                         // add %ax, %ax
     expect_fault(invalid_opcode, {0xf0, 0x89, 0x06, 0x00, 0x03});             // mov
@@ -85,7 +85,7 @@ TEST_F(Instructions, WhatTakesNoLockPrefix) {
     EXPECT_EQ(get(0x300, 4), 0U);
 }
 
-TEST_F(Instructions, ARepeatedOneIsAStepForEachElement) {
+TEST_F(StartUpInstructions, ARepeatedOneIsAStepForEachElement) {
     general(rcx) = 3;
     general(rdi) = 0x300;
     general(rax) = 0xabcd;
@@ -103,7 +103,7 @@ TEST_F(Instructions, ARepeatedOneIsAStepForEachElement) {
     EXPECT_EQ(general(rdi), 0x306U);
 }
 
-TEST_F(Instructions, Ports) {
+TEST_F(StartUpInstructions, Ports) {
     expect_refusal({0xe4, 0x71}); // in $0x71, %al
     machine_.ports[0x71] = 0x1234;
     execute({0xe4, 0x71});
@@ -112,7 +112,7 @@ TEST_F(Instructions, Ports) {
     execute({0xed}); // in %dx, %ax
     EXPECT_EQ(general(rax), 0x1234U);
     expect_refusal({0xe6, 0x80}); // out %al, $0x80
-    machine_.writable_port = 0x80;
+    machine_.writable_ports = {0x80};
     execute({0xe6, 0x80});
     general(rdx) = 0x80;
     execute({0x66, 0xef}); // out %eax, %dx
@@ -120,7 +120,7 @@ TEST_F(Instructions, Ports) {
               (std::vector<std::pair<std::uint16_t, std::uint32_t>>{{0x80, 0x34}, {0x80, 0x1234}}));
 }
 
-TEST_F(Instructions, Identification) {
+TEST_F(StartUpInstructions, Identification) {
     machine_.leaves[7] = {.eax = 1, .ebx = 2, .ecx = 3, .edx = 4};
     general(rax) = 7;
     general(rbx) = 0xffffffff;
@@ -131,7 +131,7 @@ TEST_F(Instructions, Identification) {
     EXPECT_EQ(general(rdx), 4U);
 }
 
-TEST_F(Instructions, JumpsOf16BitsKeep16Bits) {
+TEST_F(StartUpInstructions, JumpsOf16BitsKeep16Bits) {
     processor_.rip = 0x100;
     step({0xe9, 0xfd, 0xfe}); // jmp -0x103
     EXPECT_EQ(processor_.rip, 0U);
@@ -148,7 +148,7 @@ TEST_F(Instructions, JumpsOf16BitsKeep16Bits) {
     EXPECT_EQ(get(0x3ffe, 2), 0x1004U);
 }
 
-TEST_F(Instructions, HaltEndsTheRunBehindIt) {
+TEST_F(StartUpInstructions, HaltEndsTheRunBehindIt) {
     const Report report = step({0xf4});
     EXPECT_EQ(report.ending, Ending::halted);
     EXPECT_EQ(report.steps, 1U);
@@ -156,7 +156,7 @@ TEST_F(Instructions, HaltEndsTheRunBehindIt) {
     EXPECT_EQ(report.reason, nullptr);
 }
 
-TEST_F(Instructions, ThatDoNothingHere) {
+TEST_F(StartUpInstructions, ThatDoNothingHere) {
     execute({0x0f, 0x09});             // wbinvd
     execute({0x0f, 0x08});             // invd
     execute({0xf3, 0x90});             // pause
@@ -165,7 +165,7 @@ TEST_F(Instructions, ThatDoNothingHere) {
     execute({0xf3, 0x0f, 0x1e, 0xfb}); // endbr32
 }
 
-TEST_F(Instructions, SingleStepsAreRefused) {
+TEST_F(StartUpInstructions, SingleStepsAreRefused) {
     general(rsp) = 0x400;
     put(0x400, flag_trap, 2);
     expect_refusal({0x9d}); // popf
@@ -176,7 +176,7 @@ TEST_F(Instructions, SingleStepsAreRefused) {
     EXPECT_EQ(get(0x400, 2), 0x7ed7U);
 }
 
-TEST_F(Instructions, DivisionsThatHaveNoQuotient) {
+TEST_F(StartUpInstructions, DivisionsThatHaveNoQuotient) {
     expect_fault(divide_error, {0xf7, 0xf3}); // div %bx
     general(rdx) = 1;
     general(rbx) = 1;
@@ -190,7 +190,7 @@ TEST_F(Instructions, DivisionsThatHaveNoQuotient) {
     expect_fault(divide_error, {0xf7, 0xfb}); // idiv %bx
 }
 
-TEST_F(Instructions, WhatIsNotInterpreted) {
+TEST_F(StartUpInstructions, WhatIsNotInterpreted) {
     for (const Bytes& bytes : std::vector<Bytes>{{0xcc},
                                                  {0xcd, 0x10},
                                                  {0xd8, 0xc0},
@@ -225,7 +225,7 @@ TEST_F(Instructions, WhatIsNotInterpreted) {
     expect_fault(invalid_opcode, {0x8c, 0xf0}); // mov from segment register 6
 }
 
-TEST_F(Instructions, TheReportHasTheBytes) {
+TEST_F(StartUpInstructions, TheReportHasTheBytes) {
     const Report report = step({0x2e, 0x0f, 0x0b});
     EXPECT_EQ(report.ending, Ending::refused);
     ASSERT_EQ(report.instruction().size(), 15U);
@@ -235,7 +235,7 @@ TEST_F(Instructions, TheReportHasTheBytes) {
     EXPECT_EQ(report.offset, 0U);
 }
 
-TEST_F(Instructions, AreNoLongerThan15Bytes) {
+TEST_F(StartUpInstructions, AreNoLongerThan15Bytes) {
     Bytes bytes(14, 0x26);
     bytes.push_back(0x90);
     execute(bytes);
@@ -244,7 +244,7 @@ TEST_F(Instructions, AreNoLongerThan15Bytes) {
     EXPECT_STREQ(step(bytes).reason, "the instruction is longer than 15 bytes");
 }
 
-TEST_F(Instructions, ThatCrossAPage) {
+TEST_F(StartUpInstructions, ThatCrossAPage) {
     protect();
     processor_.rip = 0x1ffe;
     execute({0xb8, 0x78, 0x56, 0x34, 0x12});
@@ -259,14 +259,14 @@ TEST_F(Instructions, ThatCrossAPage) {
     EXPECT_EQ(general(rax), 0x12345678U);
 }
 
-TEST_F(Instructions, ThatMissMemory) {
+TEST_F(StartUpInstructions, ThatMissMemory) {
     protect();
     expect_fault(page_fault, {0xa1, 0, 0, 0, 0x40});             // mov 0x40000000, %eax
     expect_fault(page_fault, {0xa3, 0, 0, 0, 0x40});             // mov %eax, 0x40000000
     expect_fault(page_fault, {0xf0, 0xff, 0x05, 0, 0, 0, 0x40}); // lock incl 0x40000000
 }
 
-TEST_F(Instructions, ABoundOfZeroTakesNoStep) {
+TEST_F(StartUpInstructions, ABoundOfZeroTakesNoStep) {
     const Report report = run(processor_, surroundings_, 0);
     EXPECT_EQ(report.ending, Ending::going_on);
     EXPECT_EQ(report.steps, 0U);

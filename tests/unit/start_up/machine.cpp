@@ -105,7 +105,7 @@ bool read_port(void* context, std::uint16_t port, unsigned /*width*/, std::uint3
 
 bool write_port(void* context, std::uint16_t port, unsigned /*width*/, std::uint32_t value) {
     Machine& machine = machine_of(context);
-    if (machine.writable_port != port) {
+    if (!machine.writable_ports.contains(port)) {
         return false;
     }
     machine.written_ports.emplace_back(port, value);

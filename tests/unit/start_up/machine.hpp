@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ public:
     std::map<std::uint32_t, std::uint64_t> model_registers;
     std::vector<std::pair<std::uint16_t, std::uint32_t>> written_ports;
     std::map<std::uint16_t, std::uint32_t> ports; // that can be read
-    std::optional<std::uint16_t> writable_port;
+    std::set<std::uint16_t> writable_ports;
     unsigned lost_exchanges = 0; // so many compare_exchange come too late
     unsigned exchanges = 0;
     std::vector<std::pair<std::uint64_t, std::uint8_t>> journal; // of writes: the place and the byte before

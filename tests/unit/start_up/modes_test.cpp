@@ -6,7 +6,7 @@ namespace previrt::start_up {
 
 namespace {
 
-using Modes = Program;
+using StartUpModes = Program;
 
 constexpr std::uint64_t la57 = 1U << 12U;
 constexpr std::uint64_t pcide = 1U << 17U;
@@ -26,7 +26,7 @@ Bytes far_jump(std::uint16_t selector, std::uint32_t offset) { // in 32-bit code
             static_cast<std::uint8_t>(selector >> 8U)};
 }
 
-TEST_F(Modes, ProtectedModeBeginsWithTheNextFarJump) {
+TEST_F(StartUpModes, ProtectedModeBeginsWithTheNextFarJump) {
     general(rax) = 0x11;
     execute(to_cr0);
     EXPECT_TRUE(processor_.is_protected());
@@ -41,7 +41,7 @@ TEST_F(Modes, ProtectedModeBeginsWithTheNextFarJump) {
     EXPECT_EQ(general(rax), 0x12345678U);
 }
 
-TEST_F(Modes, AndRealModeWithAJumpFrom16Bits) {
+TEST_F(StartUpModes, AndRealModeWithAJumpFrom16Bits) {
     protect();
     EXPECT_EQ(step(far_jump(code_16, 0x1800)).ending, Ending::going_on);
     EXPECT_FALSE(segment(segment_cs).has(attribute_big));
@@ -53,7 +53,7 @@ TEST_F(Modes, AndRealModeWithAJumpFrom16Bits) {
     EXPECT_EQ(processor_.rip, 0x34U);
 }
 
-TEST_F(Modes, FarJumpsToWhatIsNoCodeOfLevel0) {
+TEST_F(StartUpModes, FarJumpsToWhatIsNoCodeOfLevel0) {
     protect();
     for (const unsigned selector :
          {unsigned{null_selector}, unsigned{data_32}, unsigned{local_table}, unsigned{user_code},
@@ -67,7 +67,7 @@ TEST_F(Modes, FarJumpsToWhatIsNoCodeOfLevel0) {
     EXPECT_EQ(segment(segment_cs).selector, conforming);
 }
 
-TEST_F(Modes, SixtyFourBitCodeNeedsLongMode) {
+TEST_F(StartUpModes, SixtyFourBitCodeNeedsLongMode) {
     protect();
     expect_refusal(far_jump(code_64, 0x1000));
     activate_long_mode();
@@ -81,7 +81,7 @@ TEST_F(Modes, SixtyFourBitCodeNeedsLongMode) {
     EXPECT_EQ(processor_.rip, 0xfffffff0U);
 }
 
-TEST_F(Modes, SixtyFourBitModeByReturnAndByPointer) {
+TEST_F(StartUpModes, SixtyFourBitModeByReturnAndByPointer) {
     activate_long_mode();
     const StartingProcessor before = processor_;
     general(rsp) = 0x3000;
@@ -101,7 +101,7 @@ TEST_F(Modes, SixtyFourBitModeByReturnAndByPointer) {
     EXPECT_EQ(processor_.rip, 0x4000U);
 }
 
-TEST_F(Modes, ReturnsStayAtLevel0) {
+TEST_F(StartUpModes, ReturnsStayAtLevel0) {
     protect();
     general(rsp) = 0x3000;
     put(0x3000, 0x4000, 4);
@@ -117,7 +117,7 @@ TEST_F(Modes, ReturnsStayAtLevel0) {
     expect_refusal({0xcf});
 }
 
-TEST_F(Modes, WhatCr0Refuses) {
+TEST_F(StartUpModes, WhatCr0Refuses) {
     general(rax) = cr0_pg;
     expect_fault(general_protection, to_cr0);
     general(rax) = cr0_nw;
@@ -133,7 +133,7 @@ TEST_F(Modes, WhatCr0Refuses) {
     EXPECT_EQ(processor_.efer, efer_lme | efer_lma);
 }
 
-TEST_F(Modes, LongModeEndsWithPaging) {
+TEST_F(StartUpModes, LongModeEndsWithPaging) {
     activate_long_mode();
     general(rax) = cr0_pe;
     execute(to_cr0);
@@ -143,7 +143,7 @@ TEST_F(Modes, LongModeEndsWithPaging) {
     expect_fault(general_protection, to_cr0);
 }
 
-TEST_F(Modes, Cr0KeepsWhatItDefines) {
+TEST_F(StartUpModes, Cr0KeepsWhatItDefines) {
     protect();
     general(rax) = 0x7fffffff;
     execute(to_cr0);
@@ -154,7 +154,7 @@ TEST_F(Modes, Cr0KeepsWhatItDefines) {
     EXPECT_EQ(processor_.cr0, 0x60050037U);
 }
 
-TEST_F(Modes, WhatCr4Refuses) {
+TEST_F(StartUpModes, WhatCr4Refuses) {
     general(rax) = 1U << 31U;
     expect_fault(general_protection, to_cr4);
     general(rax) = pcide;
@@ -175,7 +175,7 @@ TEST_F(Modes, WhatCr4Refuses) {
     EXPECT_EQ(general(rdx), cr4_pae | pcide);
 }
 
-TEST_F(Modes, OtherControlRegisters) {
+TEST_F(StartUpModes, OtherControlRegisters) {
     general(rax) = 0xdeadb000;
     execute({0x0f, 0x22, 0xd8}); // mov %eax, %cr3
     execute({0x0f, 0x22, 0xd0}); // mov %eax, %cr2
@@ -190,7 +190,7 @@ TEST_F(Modes, OtherControlRegisters) {
     }
 }
 
-TEST_F(Modes, MachineStatusWord) {
+TEST_F(StartUpModes, MachineStatusWord) {
     general(rax) = 0xfff1;
     execute({0x0f, 0x01, 0xf0}); // lmsw %ax
     EXPECT_EQ(processor_.cr0, 0x60000011U);
@@ -206,7 +206,7 @@ TEST_F(Modes, MachineStatusWord) {
     EXPECT_EQ(get(0x300, 4), 0xffff001fU);
 }
 
-TEST_F(Modes, DebugRegisters) {
+TEST_F(StartUpModes, DebugRegisters) {
     general(rax) = 0;
     execute({0x0f, 0x23, 0xf8}); // mov %eax, %dr7
     execute({0x0f, 0x23, 0xf0}); // mov %eax, %dr6
@@ -223,7 +223,7 @@ TEST_F(Modes, DebugRegisters) {
     expect_fault(invalid_opcode, {0x0f, 0x23, 0xe0}); // mov %eax, %dr4
 }
 
-TEST_F(Modes, ExtendedFeatureRegister) {
+TEST_F(StartUpModes, ExtendedFeatureRegister) {
     general(rcx) = 0xc0000080;
     general(rax) = efer_lme | efer_sce | efer_lma;
     general(rdx) = 0;
@@ -241,7 +241,7 @@ TEST_F(Modes, ExtendedFeatureRegister) {
     expect_fault(general_protection, write_msr);
 }
 
-TEST_F(Modes, OtherModelRegistersAreTheSurroundings) {
+TEST_F(StartUpModes, OtherModelRegistersAreTheSurroundings) {
     general(rcx) = 0x1b;
     expect_fault(general_protection, read_msr);
     expect_fault(general_protection, write_msr);
@@ -258,7 +258,7 @@ TEST_F(Modes, OtherModelRegistersAreTheSurroundings) {
     EXPECT_EQ(general(rdx), 5U);
 }
 
-TEST_F(Modes, BasesOfFsAndGs) {
+TEST_F(StartUpModes, BasesOfFsAndGs) {
     general(rcx) = 0xc0000100;
     general(rax) = 0x2000;
     general(rdx) = 0;
@@ -279,7 +279,7 @@ TEST_F(Modes, BasesOfFsAndGs) {
     EXPECT_EQ(general(rax) & 0xffU, 0x99U);
 }
 
-TEST_F(Modes, DescriptorTables) {
+TEST_F(StartUpModes, DescriptorTables) {
     put(0x300, 0x12345678'0027, 6);
     execute({0x0f, 0x01, 0x16, 0x00, 0x03}); // lgdt 0x300
     EXPECT_EQ(processor_.gdt.base, 0x345678U);
@@ -309,7 +309,7 @@ TEST_F(Modes, DescriptorTables) {
     expect_refusal({0x0f, 0x00, 0xd8}); // ltr %ax
 }
 
-TEST_F(Modes, ATableInMemoryThatIsMissing) {
+TEST_F(StartUpModes, ATableInMemoryThatIsMissing) {
     protect();
     processor_.gdt.base = 0x40000000;
     general(rax) = data_32;

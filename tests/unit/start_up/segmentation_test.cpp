@@ -5,13 +5,13 @@ namespace previrt::start_up {
 
 namespace {
 
-using Segmentation = Program;
+using StartUpSegmentation = Program;
 
 Bytes move_to_segment(unsigned number) { // from %ax
     return {0x8e, static_cast<std::uint8_t>(0xc0U | (number << 3U))};
 }
 
-TEST_F(Segmentation, BeginsAtTheVectorsPage) {
+TEST_F(StartUpSegmentation, BeginsAtTheVectorsPage) {
     const StartingProcessor started = after_start_up(0x9a, 0x806e9);
     EXPECT_EQ(started.rip, 0U);
     EXPECT_EQ(started.rflags, 2U);
@@ -30,7 +30,7 @@ TEST_F(Segmentation, BeginsAtTheVectorsPage) {
     EXPECT_FALSE(started.is_in_64_bit_mode());
 }
 
-TEST_F(Segmentation, RealModeTakesTheBaseFromTheSelector) {
+TEST_F(StartUpSegmentation, RealModeTakesTheBaseFromTheSelector) {
     general(rax) = 0x1234;
     execute(move_to_segment(segment_ds));
     EXPECT_EQ(segment(segment_ds).base, 0x12340U);
@@ -40,7 +40,7 @@ TEST_F(Segmentation, RealModeTakesTheBaseFromTheSelector) {
     EXPECT_EQ(general(rax), 0xabcdU);
 }
 
-TEST_F(Segmentation, RealModeReachesBeyondTheFirstMegabyte) {
+TEST_F(StartUpSegmentation, RealModeReachesBeyondTheFirstMegabyte) {
     machine_.add_memory(0x100000, 0x10000);
     put(0x10ffee, 0x77, 1);
     general(rax) = 0xffff;
@@ -49,7 +49,7 @@ TEST_F(Segmentation, RealModeReachesBeyondTheFirstMegabyte) {
     EXPECT_EQ(general(rax), 0xff77U);
 }
 
-TEST_F(Segmentation, RealModeKeepsTheLimitOfProtectedMode) {
+TEST_F(StartUpSegmentation, RealModeKeepsTheLimitOfProtectedMode) {
     segment(segment_ds).limit = ~std::uint32_t{0};
     general(rbx) = 0x12345;
     put(0x12345, 0x11, 1);
@@ -59,7 +59,7 @@ TEST_F(Segmentation, RealModeKeepsTheLimitOfProtectedMode) {
     EXPECT_EQ(segment(segment_ds).limit, ~std::uint32_t{0});
 }
 
-TEST_F(Segmentation, RealModeWritesByWayOfCs) {
+TEST_F(StartUpSegmentation, RealModeWritesByWayOfCs) {
     general(rax) = 0x5a;
     execute({0x2e, 0xa2, 0x00, 0x02}); // mov %al, %cs:0x200
     EXPECT_EQ(get(0x1200, 1), 0x5aU);
@@ -70,7 +70,7 @@ TEST_F(Segmentation, RealModeWritesByWayOfCs) {
     EXPECT_EQ(get(0x1200, 1), 0xa5U);
 }
 
-TEST_F(Segmentation, AnAccessEndsWithinTheLimit) {
+TEST_F(StartUpSegmentation, AnAccessEndsWithinTheLimit) {
     execute({0xa0, 0xff, 0xff});                          // mov 0xffff, %al
     expect_fault(general_protection, {0xa1, 0xff, 0xff}); // mov 0xffff, %ax
     general(rbx) = 0x10000;
@@ -83,7 +83,7 @@ TEST_F(Segmentation, AnAccessEndsWithinTheLimit) {
     EXPECT_EQ(general(rsp), 0xfffeU);
 }
 
-TEST_F(Segmentation, A16BitStackPointerKeepsItsUpperHalf) {
+TEST_F(StartUpSegmentation, A16BitStackPointerKeepsItsUpperHalf) {
     general(rsp) = 0xabcd0000;
     execute({0x66, 0x50}); // push %eax
     EXPECT_EQ(general(rsp), 0xabcdfffcU);
@@ -91,7 +91,7 @@ TEST_F(Segmentation, A16BitStackPointerKeepsItsUpperHalf) {
     EXPECT_EQ(general(rsp), 0xabcd0000U);
 }
 
-TEST_F(Segmentation, CodeEndsWithTheSegment) {
+TEST_F(StartUpSegmentation, CodeEndsWithTheSegment) {
     processor_.rip = 0xffff;
     expect_fault(general_protection, {0xb0, 0x01}); // mov $1, %al
     expect_fault(general_protection, {0xeb, 0x10}); // jmp
@@ -99,7 +99,7 @@ TEST_F(Segmentation, CodeEndsWithTheSegment) {
     expect_fault(general_protection, {0x90}); // at 0x10000
 }
 
-TEST_F(Segmentation, DataSegmentsAreReadFromTheTable) {
+TEST_F(StartUpSegmentation, DataSegmentsAreReadFromTheTable) {
     protect();
     general(rax) = small;
     execute(move_to_segment(segment_es));
@@ -118,7 +118,7 @@ TEST_F(Segmentation, DataSegmentsAreReadFromTheTable) {
     EXPECT_EQ(segment(segment_es).limit, ~std::uint32_t{0});
 }
 
-TEST_F(Segmentation, LoadingSetsTheAccessedBit) {
+TEST_F(StartUpSegmentation, LoadingSetsTheAccessedBit) {
     protect();
     general(rax) = unaccessed;
     execute(move_to_segment(segment_fs));
@@ -126,7 +126,7 @@ TEST_F(Segmentation, LoadingSetsTheAccessedBit) {
     EXPECT_EQ(segment(segment_fs).attributes, 0xc093U);
 }
 
-TEST_F(Segmentation, NullSelectorsLoadAndDoNotWork) {
+TEST_F(StartUpSegmentation, NullSelectorsLoadAndDoNotWork) {
     protect();
     general(rax) = 3;
     for (const unsigned number : {segment_es, segment_fs, segment_gs, segment_ds}) {
@@ -138,7 +138,7 @@ TEST_F(Segmentation, NullSelectorsLoadAndDoNotWork) {
     expect_fault(general_protection, move_to_segment(segment_ss));
 }
 
-TEST_F(Segmentation, WhatADataSegmentRegisterRefuses) {
+TEST_F(StartUpSegmentation, WhatADataSegmentRegisterRefuses) {
     protect();
     for (const unsigned selector : {unsigned{execute_only}, unsigned{local_table}, unsigned{outside},
                                     data_32 + 4U, data_32 + 3U, 0xfff8U}) {
@@ -154,7 +154,7 @@ TEST_F(Segmentation, WhatADataSegmentRegisterRefuses) {
     }
 }
 
-TEST_F(Segmentation, WhatTheStackSegmentRegisterRefuses) {
+TEST_F(StartUpSegmentation, WhatTheStackSegmentRegisterRefuses) {
     protect();
     for (const unsigned selector : {unsigned{read_only}, unsigned{code_32}, unsigned{user_data},
                                     user_data + 3U, data_32 + 1U, unsigned{outside}}) {
@@ -173,7 +173,7 @@ TEST_F(Segmentation, WhatTheStackSegmentRegisterRefuses) {
     EXPECT_EQ(general(rsp), 0x1000cU);
 }
 
-TEST_F(Segmentation, ADescriptorLiesWithinTheTable) {
+TEST_F(StartUpSegmentation, ADescriptorLiesWithinTheTable) {
     protect();
     general(rax) = unaccessed; // the last
     --processor_.gdt.limit;
@@ -182,7 +182,7 @@ TEST_F(Segmentation, ADescriptorLiesWithinTheTable) {
     execute(move_to_segment(segment_ds));
 }
 
-TEST_F(Segmentation, TypesForbidAccesses) {
+TEST_F(StartUpSegmentation, TypesForbidAccesses) {
     protect();
     execute({0x2e, 0xa0, 0, 0, 0, 0});                          // mov %cs:0, %al
     expect_fault(general_protection, {0x2e, 0xa2, 0, 0, 0, 0}); // mov %al, %cs:0
@@ -195,7 +195,7 @@ TEST_F(Segmentation, TypesForbidAccesses) {
     expect_fault(general_protection, {0x2e, 0xa0, 0, 0, 0, 0});
 }
 
-TEST_F(Segmentation, ASegmentMayGrowDown) {
+TEST_F(StartUpSegmentation, ASegmentMayGrowDown) {
     protect();
     general(rax) = grows_down;
     execute(move_to_segment(segment_es));
@@ -206,7 +206,7 @@ TEST_F(Segmentation, ASegmentMayGrowDown) {
     expect_fault(general_protection, {0x26, 0xa0, 0x00, 0x00, 1, 0}); // mov %es:0x10000, %al
 }
 
-TEST_F(Segmentation, AddressesStayBelow4Gib) {
+TEST_F(StartUpSegmentation, AddressesStayBelow4Gib) {
     protect();
     general(rbx) = 0xfffffffe;
     expect_fault(general_protection, {0x8b, 0x03}); // mov (%ebx), %eax

@@ -44,9 +44,9 @@ std::vector<std::uint8_t> bytes_of(std::uint64_t value, unsigned count) {
     return bytes;
 }
 
-class Trampoline : public testing::Test {
+class StartUpTrampoline : public testing::Test {
 protected:
-    Trampoline() {
+    StartUpTrampoline() {
         machine_.add_memory(0, 0x100000);
         machine_.put(place, {trampoline, trampoline_end});
         machine_.put(at(trampoline_cr4), bytes_of(wanted_cr4, 4));
@@ -70,7 +70,7 @@ protected:
     StartingProcessor processor_ = after_start_up(vector, signature);
 };
 
-TEST_F(Trampoline, Enters64BitMode) {
+TEST_F(StartUpTrampoline, Enters64BitMode) {
     const Report report = go();
     ASSERT_EQ(report.ending, Ending::long_mode) << (report.reason == nullptr ? "" : report.reason);
     EXPECT_EQ(processor_.rip, at(trampoline_entry));
@@ -97,7 +97,7 @@ TEST_F(Trampoline, Enters64BitMode) {
     EXPECT_EQ(go().steps, 0U); // it stays there
 }
 
-TEST_F(Trampoline, TakesAnyNumberOfStepsAtATime) {
+TEST_F(StartUpTrampoline, TakesAnyNumberOfStepsAtATime) {
     StartingProcessor other = processor_;
     Report report{};
     std::uint64_t steps = 0;
@@ -113,7 +113,7 @@ TEST_F(Trampoline, TakesAnyNumberOfStepsAtATime) {
     EXPECT_EQ(other.rip, processor_.rip);
 }
 
-TEST_F(Trampoline, WaitsForTheLock) {
+TEST_F(StartUpTrampoline, WaitsForTheLock) {
     machine_.put(at(trampoline_lock), bytes_of(1, 4));
     EXPECT_EQ(go().ending, Ending::going_on);
     EXPECT_EQ(processor_.general[rsp], 0U);
@@ -121,19 +121,19 @@ TEST_F(Trampoline, WaitsForTheLock) {
     EXPECT_EQ(go().ending, Ending::long_mode);
 }
 
-TEST_F(Trampoline, TriesALostExchangeAgain) {
+TEST_F(StartUpTrampoline, TriesALostExchangeAgain) {
     machine_.lost_exchanges = 3;
     EXPECT_EQ(go().ending, Ending::long_mode);
     EXPECT_EQ(machine_.exchanges, 4U);
 }
 
-TEST_F(Trampoline, HaltsOnAProcessorWithoutLongMode) {
+TEST_F(StartUpTrampoline, HaltsOnAProcessorWithoutLongMode) {
     machine_.leaves[0x80000001].edx = 0;
     EXPECT_EQ(go().ending, Ending::halted);
     EXPECT_EQ(place + processor_.rip, at(trampoline_failed) + 1);
 }
 
-TEST_F(Trampoline, LongModeNeedsPhysicalAddressExtension) {
+TEST_F(StartUpTrampoline, LongModeNeedsPhysicalAddressExtension) {
     machine_.put(at(trampoline_cr4), bytes_of(0, 4));
     const Report report = go();
     ASSERT_EQ(report.ending, Ending::fault);
@@ -148,7 +148,7 @@ TEST_F(Trampoline, LongModeNeedsPhysicalAddressExtension) {
     EXPECT_EQ(report.offset, processor_.rip);
 }
 
-TEST_F(Trampoline, FaultsWhereTheTablesDoNotMapIt) {
+TEST_F(StartUpTrampoline, FaultsWhereTheTablesDoNotMapIt) {
     machine_.put(root + 0x2000, bytes_of(0, 8));
     const Report report = go();
     ASSERT_EQ(report.ending, Ending::fault);
@@ -157,7 +157,7 @@ TEST_F(Trampoline, FaultsWhereTheTablesDoNotMapIt) {
 }
 
 // Each of these bits is said to be unknown.
-TEST_F(Trampoline, RefusesBitsThatAreNotOffered) {
+TEST_F(StartUpTrampoline, RefusesBitsThatAreNotOffered) {
     surroundings_.offered_efer = efer_sce | efer_lme;
     Report report = go();
     ASSERT_EQ(report.ending, Ending::fault);
