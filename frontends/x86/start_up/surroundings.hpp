@@ -18,8 +18,10 @@ enum class Exchange : std::uint8_t {
 };
 
 // What a starting processor reaches. Every pointer is set. Memory has linear addresses below 4 GiB: while
-// CR0.PG is set these functions walk the page tables of CR3, each time, and honour CR0.WP and EFER.NXE. An
-// access has 1 to 15 bytes of code, or 1 to 8 of data. It ends below 4 GiB, but may cross a page's end.
+// CR0.PG is set these functions walk the page tables of CR3, each time, and honour CR0.WP and EFER.NXE. A
+// fetch has 1 to 15 bytes of one page. Other accesses have 1, 2 or 4 bytes, and 8 for a descriptor; they end
+// below 4 GiB, but may cross a page's end. For other processors an aligned access is a single one, whose
+// halves are not seen apart.
 struct Surroundings {
     void* context;
     std::uint64_t offered_cr4;  // bits that may be set; others raise #GP
