@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.cache")]] EventRing event_ring;
+[[gnu::section(".bss.processor")]] EventRing event_ring;
 
 namespace {
 

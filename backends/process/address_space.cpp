@@ -9,6 +9,7 @@
 #include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 
 namespace previrt::backend {
 
@@ -105,7 +106,10 @@ void invalidate_all() {
     follow_changes();
 }
 
-void queue_invalidate_all() {}
+// The entries before it were changed because the guest must not use them any more.
+void queue_invalidate_all() {
+    gather_processors();
+}
 
 // A kernel that was slid: no page table of its own can map it at such an address, nor needs to.
 std::optional<AddressRange> map_kernel_image(const KernelImage& image) {

@@ -4,10 +4,12 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/host_changes.hpp"
 #include "backends/process/local_table.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/map.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -19,6 +21,7 @@ namespace previrt::process {
 extern "C" {
 void change_host(Host* from, Host* to);
 std::int64_t clone_host(Host* made);
+std::int64_t clone_processor(Host* made);
 void host_started(Host* self);
 }
 
@@ -26,7 +29,8 @@ namespace {
 
 Host hosts[most_hosts];
 unsigned host_count;
-Host* current;
+[[gnu::section(".bss.processor")]] Host* current;
+[[gnu::section(".bss.processor")]] unsigned own_count; // of the processor's host processes
 std::uint64_t uses;
 
 // At the bottom of each process's own stack.
@@ -34,13 +38,17 @@ Host*& own_host() {
     return *reinterpret_cast<Host**>(private_address);
 }
 
+bool is_own(const Host& host) {
+    return host.processor == current->processor;
+}
+
 Host& least_used_host() {
     Host* least = nullptr;
     for (Host& host : std::span(hosts, host_count)) {
         const bool is_better =
-            least == nullptr || (host.root == no_root && least->root != no_root) ||
-            ((host.root == no_root) == (least->root == no_root) && host.last_used < least->last_used);
-        if (&host != current && is_better) {
+            least == nullptr || (host.space == nullptr && least->space != nullptr) ||
+            ((host.space == nullptr) == (least->space == nullptr) && host.last_used < least->last_used);
+        if (is_own(host) && &host != current && is_better) {
             least = &host;
         }
     }
@@ -50,20 +58,29 @@ Host& least_used_host() {
     return *least;
 }
 
-// The new process maps the same as the current one.
-bool make_host(Host& host) {
-    host = {.turn = 0,
+Host new_host(unsigned processor) {
+    return {.turn = 0,
             .identity = 0,
-            .root = no_root,
+            .processor = processor,
+            .space = nullptr,
             .user_root = no_root,
-            .spaces = 0,
             .is_outdated = true,
             .last_used = 0,
-            .changes_seen = current->changes_seen,
+            .changes_seen = 0,
+            .kernel_changes_seen = 0,
             .timer_set_for = no_timer,
-            .mapped_ranges = current->mapped_ranges,
-            .local_table_version = current->local_table_version,
-            .local_entries = current->local_entries};
+            .mapped_ranges = 0,
+            .local_table_version = 0,
+            .local_entries = 0};
+}
+
+// The new process maps the same as the current one.
+bool make_host(Host& host) {
+    host = new_host(current->processor);
+    host.kernel_changes_seen = current->kernel_changes_seen;
+    host.mapped_ranges = current->mapped_ranges;
+    host.local_table_version = current->local_table_version;
+    host.local_entries = current->local_entries;
     ++counters.hypercalls[call_make_host];
     constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
     std::int64_t identity = interrupted;
@@ -78,22 +95,49 @@ bool make_host(Host& host) {
     return true;
 }
 
-Host& host_for(backend::TableNumber root) {
-    if (Host* const host = host_of(root)) {
-        return *host;
-    }
-    if (current->root == no_root) {
-        return *current;
-    }
+unsigned most_own_hosts() {
+    return std::min(handover.most_hosts, most_hosts) / backend::processor_count();
+}
+
+Host& host_for(const AddressSpace& space) {
     for (Host& host : std::span(hosts, host_count)) {
-        if (host.root == no_root && &host != current) {
+        if (host.space == &space && is_own(host)) {
             return host;
         }
     }
-    if (host_count < std::min(handover.most_hosts, most_hosts) && make_host(hosts[host_count])) {
+    if (current->space == nullptr) {
+        return *current;
+    }
+    for (Host& host : std::span(hosts, host_count)) {
+        if (host.space == nullptr && is_own(host)) {
+            return host;
+        }
+    }
+    if (own_count < most_own_hosts() && make_host(hosts[host_count])) {
+        ++own_count;
         return hosts[host_count++];
     }
     return least_used_host();
+}
+
+void leave_space(Host& host) {
+    if (host.space == nullptr) {
+        return;
+    }
+    if (--host.space->hosts == 0) {
+        forget_address_space(*host.space);
+    }
+    host.space = nullptr;
+    outdate(host);
+}
+
+void join_space(Host& host, AddressSpace& space) {
+    if (host.space != &space) {
+        leave_space(host);
+        host.space = &space;
+        ++space.hosts;
+        host.changes_seen = space.changes.count;
+    }
 }
 
 void change_to(Host& host) {
@@ -128,21 +172,38 @@ void host_started(Host* self) {
 }
 }
 
+// Its first process is a copy of the present one, but for the processor's own pages.
+void make_processor(unsigned processor) {
+    Host& host = hosts[host_count++];
+    host = new_host(processor);
+    host.kernel_changes_seen = current->kernel_changes_seen;
+    of_processor(processor, current) = &host;
+    of_processor(processor, own_count) = 1;
+    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
+    std::int64_t identity = interrupted;
+    while (identity == interrupted) {
+        identity = clone_processor(&host);
+    }
+    if (identity < 0) {
+        stop_guest("the host gives no process for another processor; error",
+                   static_cast<std::uint64_t>(-identity));
+    }
+    host.identity = static_cast<std::int32_t>(identity);
+}
+
+void interrupt_processor(unsigned processor) {
+    ++counters.hypercalls[call_interrupt];
+    const Host* const host = of_processor(processor, current);
+    call_host(call_kill, {.first = static_cast<std::uint64_t>(host->identity), .second = user_signal});
+}
+
 void start_hosts() {
+    start_address_spaces();
     host_count = 1;
+    own_count = 1;
     current = &hosts[0];
-    *current = {.turn = 0,
-                .identity = 0,
-                .root = no_root,
-                .user_root = no_root,
-                .spaces = 0,
-                .is_outdated = false,
-                .last_used = 0,
-                .changes_seen = 0,
-                .timer_set_for = no_timer,
-                .mapped_ranges = 0,
-                .local_table_version = 0,
-                .local_entries = 0};
+    *current = new_host(0);
+    current->is_outdated = false;
     host_started(current);
 }
 
@@ -154,38 +215,27 @@ unsigned number_of(const Host& host) {
     return static_cast<unsigned>(&host - hosts);
 }
 
-Host* host_of(backend::TableNumber root) {
-    for (Host& host : std::span(hosts, host_count)) {
-        if (host.root == root) {
-            return &host;
-        }
-    }
-    return nullptr;
-}
-
 void enter_host_of(backend::TableNumber root, backend::TableNumber user_root) {
-    if (current->root != root) {
-        Host& host = host_for(root);
-        if (host.root != root) {
-            if (host.root != no_root) {
-                outdate(host);
-            }
-            host.root = root;
-            ++host.spaces;
-        }
+    if (current->root() != root) {
+        AddressSpace& space = address_space_of(root);
+        Host& host = host_for(space);
+        join_space(host, space);
         if (&host != current) {
             change_to(host);
         }
     }
+    current->space->last_host = current;
     current->user_root = user_root;
     current->last_used = ++uses;
     follow_changes();
 }
 
 void leave_root(backend::TableNumber root) {
-    if (Host* const host = host_of(root)) {
-        host->root = no_root;
-        outdate(*host);
+    const AddressSpace* const space = find_address_space(root);
+    for (Host& host : std::span(hosts, host_count)) {
+        if (space != nullptr && host.space == space) {
+            leave_space(host);
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 #include "backends/process/frame.hpp"
 #include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/calls.hpp"
@@ -25,6 +26,7 @@
 #include "frontends/x86/processor/entries.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/processor/processor_start.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/print.hpp"
@@ -35,7 +37,7 @@
 
 namespace previrt {
 
-Vcpu vcpu;
+[[gnu::section(".bss.processor")]] Vcpu vcpu;
 
 }
 
@@ -71,7 +73,7 @@ struct Taken {
     std::uint16_t cs;
     std::uint16_t ss;
 };
-Taken taken;
+[[gnu::section(".bss.processor")]] Taken taken;
 
 // The page that the guest's kernel is handling a fault for. When the kernel lets the instruction run again,
 // the VMM maps the page in advance.
@@ -82,7 +84,7 @@ struct Awaited {
     HostAccess access;
     bool by_user;
 };
-constinit Awaited awaited{};
+[[gnu::section(".data.processor")]] constinit Awaited awaited{};
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 
@@ -117,7 +119,7 @@ Filled fill_page(std::uint64_t address, HostAccess access) {
 }
 
 void fill_awaited() {
-    if (vcpu.registers.rip == awaited.rip && awaited.root == current_host().root &&
+    if (vcpu.registers.rip == awaited.rip && awaited.root == current_host().root() &&
         awaited.by_user == is_isolated_user()) {
         fill_page(awaited.address, awaited.access);
         awaited.root = no_root;
@@ -173,7 +175,7 @@ void take_page_fault() {
     if (by_user != is_isolated_user() || !fill(access)) {
         awaited = {.address = taken.address,
                    .rip = rip,
-                   .root = isolates() ? current_host().root : shadow_root_of(taken.address),
+                   .root = isolates() ? current_host().root() : shadow_root_of(taken.address),
                    .access = access,
                    .by_user = by_user};
     }
@@ -228,7 +230,8 @@ void take_exception() {
 }
 
 void dispatch_signal() {
-    const bool is_event = taken.signal == timer_signal || taken.signal == event_signal;
+    const bool is_event =
+        taken.signal == timer_signal || taken.signal == event_signal || taken.signal == user_signal;
     if (is_event) {
         __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
     }
@@ -244,7 +247,7 @@ void dispatch_signal() {
     } else if (taken.architecture != architecture_64) {
         take_software_interrupt();
     } else {
-        note_user_call(isolates() ? current_host().user_root : current_host().root, vcpu.registers.rip);
+        note_user_call(isolates() ? current_host().user_root : current_host().root(), vcpu.registers.rip);
         system_call_taken(false);
     }
 }
@@ -288,6 +291,13 @@ void vmm_faulted(std::uint64_t signal, const Frame* frame) {
     Print() << "previrt-vmm: signal " << signal << ", exception " << frame->vector << " with code "
             << Hex{frame->error_code} << " in the VMM itself, address " << Hex{frame->cr2} << '\n';
     stop_guest("an exception in the VMM, at", frame->rip);
+}
+
+// The processor waits for its start.
+void processor_entered() {
+    enter_vmm();
+    begin_processor();
+    leave();
 }
 
 void system_call_entered() {
@@ -382,6 +392,11 @@ void start_entries() {
           std::uint8_t{event_signal}, std::uint8_t{timer_signal}}) {
         handle(signal);
     }
+    // With --isolate there is one, and a user process must ignore this signal until it has a handler of its
+    // own.
+    if (handover.processors != 1) {
+        handle(user_signal);
+    }
     use_own_stack();
     start_site_trampolines();
 }
@@ -408,6 +423,7 @@ void leave() {
         run_user_mode();
         prepare_to_leave();
     }
+    follow_what_gathered();
     enter_state_instruction();
     quick_system_calls = !isolates() && system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     fill_exit_frame();
@@ -416,6 +432,7 @@ void leave() {
         leave_kernel_bases();
     }
     exit_needs_iret = needs_iret() ? 1 : 0;
+    leave_vmm();
 }
 
 } // namespace previrt

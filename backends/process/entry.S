@@ -83,6 +83,8 @@ signal_in_vmm:
 	je 1f
 	cmpl $EVENT_SIGNAL, %r12d
 	je 1f
+	cmpl $USER_SIGNAL, %r12d
+	je 1f
 	movq FRAME_RIP(%rbx), %rax
 	cmpq $leave_iret, %rax
 	je refused
@@ -244,6 +246,30 @@ clone_host:
 	call host_started
 	jmp wait_for_turn
 
+// RDI is the Host of the first process of another processor. Returns its number, or an error number; the processor
+// begins in the new process.
+	.globl clone_processor
+clone_processor:
+	pushq %rbx
+	movq %rdi, %rbx
+	movl $CLONE_FLAGS, %edi
+	xorl %esi, %esi
+	xorl %edx, %edx
+	xorl %r10d, %r10d
+	xorl %r8d, %r8d
+	movl $CALL_CLONE, %eax
+	syscall
+	testq %rax, %rax
+	jz 1f
+	popq %rbx
+	ret
+1:	movq $PRIVATE_STACK_TOP, %rsp
+	movq %rbx, %rdi
+	call map_own_pages
+	movq $vmm_stack_top, %rsp
+	call processor_entered
+	jmp leave
+
 // ---- user mode in a process of its own
 
 // RDI is the offset in the file of its state, RSI that of its stub.
@@ -308,7 +334,7 @@ receive_interrupted:
 	movq $-4, %rax
 	ret
 
-	.data
+	.section .data.processor, "aw"
 	.balign 8
 	.globl exit_frame, exit_disabled, exit_needs_iret, interrupts_disabled, pending
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
@@ -324,7 +350,7 @@ return_target: .quad 0
 user_call_number: .long 0 // of the stub that called last
 quick_system_calls: .byte 0
 
-	.bss
+	.section .bss.processor, "aw", @nobits
 	.balign 64
 vector_registers:
 	.skip 16384

@@ -4,6 +4,7 @@
 #include "backends/common/monitor_link/clock.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/backend/time.hpp"
@@ -27,7 +28,7 @@ struct Time {
     std::uint64_t nanoseconds;
 };
 
-std::uint64_t timer_when = no_timer;
+[[gnu::section(".data.processor")]] std::uint64_t timer_when = no_timer;
 
 Time time_until(std::uint64_t when) {
     const std::uint64_t now = backend::now();
@@ -99,8 +100,7 @@ void idle() {
     stop_own_timer();
     ++counters.hypercalls[call_wait];
     const Time time = time_until(timer_when);
-    call_host(call_futex,
-              {.first = address_of(&pending), .fourth = timer_when == no_timer ? 0 : address_of(&time)});
+    sleep_on(pending, timer_when == no_timer ? nullptr : &time);
     if (timer_when <= now()) {
         timer_when = no_timer; // it has expired: a process that sleeps again waits for another
     }

@@ -33,6 +33,7 @@
 #define PRIVATE_STACK_TOP 0x78340000
 #define EVENT_SIGNAL 10
 #define TIMER_SIGNAL 14
+#define USER_SIGNAL 23
 
 // user_calls.cpp
 #define USER_CALL_RETURNS 0x782f0000

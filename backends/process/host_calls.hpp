@@ -14,6 +14,7 @@ enum SystemCall : std::uint16_t {
     call_rt_sigaction = 13,
     call_ioctl = 16,
     call_madvise = 28,
+    call_getpid = 39,
     call_clone = 56,
     call_kill = 62,
     call_sigaltstack = 131,

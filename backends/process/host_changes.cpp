@@ -10,7 +10,10 @@
 #include "backends/process/user_mode/map.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 
 namespace previrt::process {
@@ -19,33 +22,10 @@ namespace {
 
 using backend::TableNumber;
 
-// A change for the current process, or for every process if it is in the kernel's part.
-struct Change {
-    std::uint64_t address;
-    std::uint64_t bytes;
-    std::uint32_t protection; // 0: unmap
-};
-constexpr unsigned most_changes = 128;
-Change changes[most_changes];
-unsigned change_count;
-
-constexpr unsigned most_kernel_changes = 64;
-Change kernel_changes[most_kernel_changes];
-std::uint64_t kernel_change_count; // in total; the last ones are kept
+Changes<64> kernel_changes; // every process follows them
 
 std::uint64_t address_in_ram(std::uint64_t frame) {
     return ram_address + ((frame - first_guest_frame()) << page_shift);
-}
-
-void append(Change* list, unsigned& count, Change change) {
-    if (count != 0) {
-        Change& last = list[count - 1];
-        if (last.address + last.bytes == change.address && last.protection == change.protection) {
-            last.bytes += change.bytes;
-            return;
-        }
-    }
-    list[count++] = change;
 }
 
 void follow(const Change& change) {
@@ -55,7 +35,15 @@ void follow(const Change& change) {
 // The next changes that are followed are all there can be.
 void outdate_everything() {
     outdate_all_hosts();
-    kernel_change_count += most_kernel_changes + 1;
+    kernel_changes.overflow();
+}
+
+void note_of_space(AddressSpace& space, const Change& change) {
+    const Host& host = current_host();
+    if (host.space == &space && space.changes.count - host.changes_seen == most_user_changes) {
+        follow_changes();
+    }
+    space.changes.append(change);
 }
 
 void note(const Use& use, std::uint8_t sides, Change change) {
@@ -65,25 +53,18 @@ void note(const Use& use, std::uint8_t sides, Change change) {
     }
     if (is_kernels(change.address)) {
         change.protection = 0;
-        kernel_changes[kernel_change_count++ % most_kernel_changes] = change;
+        kernel_changes.append(change);
         return;
     }
     if (!use.is_of_present_space()) {
         return;
     }
-    if ((sides & users_side) != 0) {
-        note_user_protection(number_of(*use.host), change.address, change.bytes, change.protection);
+    if ((sides & users_side) != 0) { // there is one processor: processors.cpp
+        note_user_protection(number_of(*use.space->last_host), change.address, change.bytes,
+                             change.protection);
     }
-    if ((sides & kernels_side) == 0) {
-        return;
-    }
-    if (use.host != &current_host()) {
-        use.host->is_outdated = true;
-    } else {
-        if (change_count == most_changes) {
-            follow_changes();
-        }
-        append(changes, change_count, change);
+    if ((sides & kernels_side) != 0) {
+        note_of_space(*use.space, change);
     }
 }
 
@@ -121,10 +102,9 @@ void note_link_change(std::uint64_t old, std::uint64_t changed) {
 } // namespace
 
 void let_write(std::uint64_t frame, bool let) {
-    kernel_changes[kernel_change_count++ % most_kernel_changes] = {
-        .address = address_in_ram(frame),
-        .bytes = page_size,
-        .protection = let ? may_read | may_write | may_execute : may_read | may_execute};
+    kernel_changes.append({.address = address_in_ram(frame),
+                           .bytes = page_size,
+                           .protection = let ? may_read | may_write | may_execute : may_read | may_execute});
     follow_changes();
 }
 
@@ -169,34 +149,59 @@ void note_retired(TableNumber table) {
     forget_use(table);
 }
 
-void follow_changes() {
-    Host& host = current_host();
-    if (host.is_outdated) {
+void note_evicted(std::uint64_t address) {
+    if (backend::processor_count() != 1) {
+        note_of_space(*current_host().space, {.address = address, .bytes = large_page_size, .protection = 0});
+    }
+}
+
+namespace {
+
+void follow_users_changes(Host& host) {
+    const bool is_too_late =
+        host.space != nullptr && host.space->changes.count - host.changes_seen > most_user_changes;
+    if (host.is_outdated || is_too_late) {
         empty_users_part();
         host.is_outdated = false;
-        change_count = 0;
+        host.changes_seen = host.space == nullptr ? 0 : host.space->changes.count;
     }
-    const unsigned count = change_count;
-    change_count = 0;
-    for (unsigned i = 0; i < count; ++i) {
-        follow(changes[i]);
+    if (host.space == nullptr) {
+        return;
     }
-    if (kernel_change_count - host.changes_seen > most_kernel_changes) {
+    Changes<most_user_changes>& changes = host.space->changes;
+    for (; host.changes_seen != changes.count; ++host.changes_seen) {
+        follow(changes.last[host.changes_seen % most_user_changes]);
+    }
+    changes.seen = std::max(changes.seen, host.changes_seen);
+}
+
+void follow_kernels_changes(Host& host) {
+    if (kernel_changes.count - host.kernel_changes_seen > std::size(kernel_changes.last)) {
         empty_kernels_part();
         change_range(ram_address, handover.guest_memory, may_read | may_write | may_execute);
         for_each_executed_frame([](std::uint64_t frame) {
             change_range(address_in_ram(frame), page_size, may_read | may_execute);
         });
-        host.changes_seen = kernel_change_count;
+        host.kernel_changes_seen = kernel_changes.count;
     }
-    for (; host.changes_seen != kernel_change_count; ++host.changes_seen) {
-        follow(kernel_changes[host.changes_seen % most_kernel_changes]);
+    for (; host.kernel_changes_seen != kernel_changes.count; ++host.kernel_changes_seen) {
+        follow(kernel_changes.last[host.kernel_changes_seen % std::size(kernel_changes.last)]);
     }
+    kernel_changes.seen = std::max(kernel_changes.seen, host.kernel_changes_seen);
+}
+
+} // namespace
+
+void follow_changes() {
+    Host& host = current_host();
+    follow_users_changes(host);
+    follow_kernels_changes(host);
 }
 
 bool changes_are_followed() {
     const Host& host = current_host();
-    return change_count == 0 && !host.is_outdated && host.changes_seen == kernel_change_count;
+    return !host.is_outdated && (host.space == nullptr || host.changes_seen == host.space->changes.count) &&
+           host.kernel_changes_seen == kernel_changes.count;
 }
 
 void forget_everything() {

@@ -12,6 +12,9 @@ namespace previrt::process {
 void change_entry_of(backend::TableNumber table, unsigned index, std::uint64_t changed);
 // The table is about to be reused.
 void note_retired(backend::TableNumber table);
+// The current process has unmapped this large page's part of the user's part, and the accessed bits of its
+// entries will not tell other processes.
+void note_evicted(std::uint64_t address);
 // Whether the guest's kernel may write to a frame by the map of all RAM.
 void let_write(std::uint64_t frame, bool let);
 

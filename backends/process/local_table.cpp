@@ -3,10 +3,12 @@
 
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 
 #include <algorithm>
 
@@ -16,9 +18,11 @@ namespace {
 
 constexpr unsigned most_entries = 8192; // of the architecture, and of Linux
 
-std::uint64_t* table;  // the current process's; 0: none
-unsigned written;      // one more than the last entry that was ever set
-std::uint64_t version; // of the table
+// The current process's; 0: none.
+[[gnu::section(".bss.processor")]] std::uint64_t* table;
+// One more than the last entry that was ever set.
+[[gnu::section(".bss.processor")]] unsigned written;
+[[gnu::section(".bss.processor")]] std::uint64_t version; // of the table
 
 // Linux's user_desc.
 struct HostDescriptor {
@@ -83,8 +87,10 @@ bool set(unsigned index, std::uint64_t descriptor) {
 } // namespace
 
 void start_local_table() {
-    table = reinterpret_cast<std::uint64_t*>(take_memory(most_entries * sizeof(std::uint64_t)));
-    std::fill_n(table, most_entries, 0);
+    for (unsigned i = 0; i < backend::processor_count(); ++i) {
+        of_processor(i, table) =
+            reinterpret_cast<std::uint64_t*>(take_memory(most_entries * sizeof(std::uint64_t))); // all zero
+    }
 }
 
 void follow_local_table() {

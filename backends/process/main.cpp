@@ -3,6 +3,7 @@
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/local_table.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/table_uses.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
@@ -18,9 +19,11 @@ extern "C" {
 
 void process_start() {
     start_domain();
+    start_processors();
     start_user_processes();
     start_entries();
     start_hosts();
+    name_first_process();
     confine();
     monitored::start_clock(handover.clock);
     start_local_table();

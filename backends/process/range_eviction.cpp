@@ -55,7 +55,7 @@ Region next_region(TableNumber root, std::uint64_t address) {
 bool is_used_here(const Region& region) {
     const Use& use = use_of(region.table);
     return use.is_shared ||
-           (use.address == region.address && use.host == &current_host() && use.is_of_present_space());
+           (use.address == region.address && use.space == current_host().space && use.is_of_present_space());
 }
 
 bool may_be_mapped(TableNumber table, unsigned index) {
@@ -101,6 +101,7 @@ void evict(const Region& region) {
     if (use_of(region.table).is_shared) {
         return;
     }
+    note_evicted(region.address); // by other processors' processes too
     std::uint64_t* const entries = backend::table_entries(region.table);
     for (unsigned i = 0; i < entries_per_table; ++i) {
         if (isolates()) {

@@ -44,8 +44,8 @@ void note_use(TableNumber table, std::uint64_t address, std::uint32_t forbidden)
     Use& use = uses[table];
     const std::uint64_t first = address & ~(large_page_size - 1);
     if (!use.is_known() || (!use.is_shared && !is_kernels(use.address) && !use.is_of_present_space())) {
-        use = {.address = first, .host = &current_host(), .space = current_host().spaces};
-    } else if (use.address != first || (use.host != &current_host() && !is_kernels(address))) {
+        use = {.address = first, .space = current_host().space, .space_number = current_host().space->number};
+    } else if (use.address != first || (use.space != current_host().space && !is_kernels(address))) {
         use.is_shared = true;
     }
     use.forbidden = forbidden;

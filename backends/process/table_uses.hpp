@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Which addresses of which processes use the shadow tables.
+// Which addresses of which address spaces use the shadow tables.
 namespace previrt::process {
 
 constexpr backend::TableNumber no_table = ~backend::TableNumber{0};
@@ -19,15 +19,15 @@ inline backend::TableNumber table_below(std::uint64_t entry) {
 // The last use of a level-1 table. Of a table above, only whether a walk went through it.
 struct Use {
     std::uint64_t address = ~std::uint64_t{0}; // of its first entry; ~0: the table was never used
-    Host* host = nullptr;
-    std::uint64_t space = 0;     // of those that the process has had
-    bool is_shared = false;      // more than one address or process
+    AddressSpace* space = nullptr;
+    std::uint64_t space_number = 0;
+    bool is_shared = false;      // more than one address or address space
     bool is_on_a_path = false;   // to a level-1 table
     std::uint32_t forbidden = 0; // protection that the entries above take away
 
     [[nodiscard]] bool is_known() const { return address != ~std::uint64_t{0}; }
-    // The process has had no other address space since: otherwise it has emptied the user's part, or will.
-    [[nodiscard]] bool is_of_present_space() const { return space == host->spaces; }
+    // Processes that had an earlier one have emptied the user's part, or will.
+    [[nodiscard]] bool is_of_present_space() const { return space_number == space->number; }
 };
 
 // The process that may map a page of the guest: its host process, or with --isolate the user process beside

@@ -8,7 +8,12 @@ namespace previrt {
 namespace {
 
 enum Offset : std::uint8_t { select_register = 0x00, window_register = 0x10, end_register = 0x40 };
-enum Register : std::uint8_t { id_register, version_register, arbitration_register, first_entry = 0x10 };
+enum Register : std::uint8_t {
+    id_register = 0,
+    version_register = 1,
+    arbitration_register = 2,
+    first_entry = 0x10
+};
 
 constexpr std::uint32_t version_value = (IoApic::pins - 1) << 16U | 0x20U;
 constexpr std::uint32_t id_bits = 0x0f000000;

@@ -308,6 +308,9 @@ std::uint8_t Pc::acknowledge(unsigned processor) {
 // The I/O APIC and the 8259s have the same lines, but the timer's has another pin.
 void Pc::set_line(unsigned irq, bool asserted) {
     pic.set_line(irq, asserted);
+    if (asserted && pic.interrupt_requested()) {
+        local_apics.notified |= std::uint64_t{1} << boot_processor; // others' LINT0 is masked
+    }
     io_apic.set_line(io_apic_pin(irq), asserted);
     send_messages();
 }
@@ -485,9 +488,6 @@ void Pc::update_network_line(std::uint64_t now) {
 
 std::optional<std::uint64_t> Pc::next_event(unsigned processor) const {
     std::optional<std::uint64_t> next = local_apics.of(processor).next_event();
-    if (processor != boot_processor) {
-        return next;
-    }
     const auto add = [&](std::optional<std::uint64_t> event) {
         next = event && (!next || *event < *next) ? event : next;
     };

@@ -182,8 +182,8 @@ struct Pc {
     void update_channel_line();
     void update_folder_line();
 
-    // The first time after `advanced_to` at which the processor's timer expires, or, for the boot processor,
-    // an unmasked interrupt line rises by itself. Any write may change it.
+    // The first time after `advanced_to` at which the processor's timer expires, or an unmasked interrupt
+    // line rises by itself. Any write may change it.
     [[nodiscard]] std::optional<std::uint64_t> next_event(unsigned processor) const;
 
 private:

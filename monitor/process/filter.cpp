@@ -62,7 +62,8 @@ std::vector<std::uint8_t> instructions(const Filter& filter) {
 
 } // namespace
 
-std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, unsigned folders) {
+std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, unsigned folders,
+                                              unsigned processors) {
     const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
@@ -109,6 +110,8 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, uns
         for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {
             allow(filter, SCMP_SYS(ioctl), {equals(0, user_listener), equals(1, request)});
         }
+    }
+    if (isolates || processors != 1) {
         allow(filter, SCMP_SYS(kill), {equals(1, user_signal)});
     }
     allow(filter, SCMP_SYS(rt_sigreturn));

@@ -24,7 +24,7 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
 } // namespace
 
 Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes, std::uint64_t filter_bytes,
-                         bool isolates) {
+                         bool isolates, unsigned processors) {
     if (guest_memory > most_ram) {
         throw InputError("--memory: in a process a guest has 256 GiB at most");
     }
@@ -50,7 +50,9 @@ Handover lay_out_process(std::uint64_t guest_memory, std::uint64_t package_bytes
     handover.isolates_user_mode = isolates ? 1 : 0;
     handover.users = take(isolates ? user_parts_bytes : 0);
     handover.package = take(package_bytes);
-    handover.free = take(round_up(table_pool::arena_bytes(guest_memory / page_size), page_size));
+    handover.processors = processors;
+    handover.free = take(round_up(table_pool::arena_bytes(guest_memory / page_size), page_size) +
+                         (processors * most_processor_bytes));
     handover.vmm_bytes = round_up(end, large_page_size);
     return handover;
 }

@@ -35,7 +35,6 @@ namespace {
 using namespace process;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
-constexpr unsigned processors = 1; // of every guest in a process
 
 std::string system_error(int error) {
     return std::generic_category().message(error);
@@ -69,12 +68,12 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                                const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
                                std::span<const ProcessPlan> plans)
     : event_word_(image.event_word_offset()),
-      bounds_(bound_guest(options.memory, processors, read_most_mappings(), options.isolate)),
+      bounds_(bound_guest(options.memory, options.cpus, read_most_mappings(), options.isolate)),
       events_(make_events()), network_(open_guest_network(options.net, options.command.empty())),
       folders_(options), disks_(options.disks), channel_(open_guest_channel(options)), ports_(options) {
     const std::vector<std::uint8_t> filter =
-        make_process_filter(options.isolate, disks_.count(), folders_.count());
-    handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate);
+        make_process_filter(options.isolate, disks_.count(), folders_.count(), options.cpus);
+    handover_ = lay_out_process(options.memory, package.size(), filter.size(), options.isolate, options.cpus);
     handover_.clock = clock;
     if (network_) {
         network_->describe(handover_.network);
@@ -172,13 +171,14 @@ void ProcessMachine::describe_end(std::ostream& output) const {
     disks_.describe_end(output);
 }
 
-// There is work in the guest's ring. The process that runs the virtual processor looks; a waiting one is
-// woken.
+// There is work in the guest's ring. The boot processor's process looks when it is woken. If it does not
+// sleep, a signal tells it, which interrupts all of the guest's processes.
 void ProcessMachine::call() const {
     auto* const word = reinterpret_cast<std::uint32_t*>(memory_->bytes().subspan(event_word_, 4).data());
     std::atomic_ref(*word).fetch_or(event_pending);
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-    kill(-first_.process, event_signal);
+    if (syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0) <= 0) {
+        kill(-first_.process, event_signal);
+    }
 }
 
 // Until the keeper has ended, which ends with any of the others, and so with the guest.
@@ -228,9 +228,9 @@ std::string ProcessMachine::follow_watch() const {
                " MiB of this machine's memory, and " + std::to_string(bounds_.page_tables / mib) +
                " are the bound for a guest of this size; more --memory raises it";
     case Verdict::several_at_once:
-        std::cerr
-            << "previrt: warning: several of the guest's processes ran at once, which the VMM never does: "
-               "from now on they all share one processor\n";
+        std::cerr << "previrt: warning: more of the guest's processes ran at once than it has processors, "
+                     "which the "
+                     "VMM never does: from now on they all share one processor\n";
         break;
     case Verdict::within_bounds:
         break;

@@ -7,14 +7,16 @@ set -euo pipefail
 guest=$1 output=$2
 rm -f "$output"
 status=0
-timeout 300 qemu-system-x86_64 -accel tcg -cpu max,-smap -nodefaults -display none -no-reboot -serial stdio -m 64 \
+source=$(dirname "$0")/$(basename "$guest" .elf).c
+processors=$(sed -n 's/^ \* processors: //p' "$source")
+timeout 300 qemu-system-x86_64 -accel tcg -cpu max,-smap -nodefaults -display none -no-reboot -serial stdio -m 64 -smp "${processors:-1}" \
     -icount shift=3,sleep=off -rtc clock=vm -kernel "$guest" </dev/null >"$output.part" || status=$?
 cat "$output.part"
 if [ "$status" -ne 0 ] || ! grep -qx 'guest: end' "$output.part" || grep -q FAIL "$output.part"; then
     echo "bare: FAILED: QEMU's status is $status"
     exit 1
 fi
-stated=$(sed -n 's/^ \* checks: //p' "$(dirname "$0")/$(basename "$guest" .elf).c")
+stated=$(sed -n 's/^ \* checks: //p' "$source")
 checks=$(grep -c '^ok: ' "$output.part" || true)
 if [ "$checks" -ne "$stated" ]; then
     echo "bare: FAILED: $checks checks, of $stated"

@@ -52,9 +52,12 @@ def listed_check(line, listed):
 def main():
     place, image, bare, previrt = sys.argv[1:]
     guest = pathlib.Path(image).stem
+    source = (HERE / f"{guest}.c").read_text()
+    processors = re.search(r"^ \* processors: (\d+)$", source, re.MULTILINE)
+    cpus = ["--cpus", processors[1]] if processors else []
     isolate = ["--isolate"] if place.endswith("-isolate") else []
     run = subprocess.run([previrt, "run", "--on", place.removesuffix("-isolate"), "--memory", "64M", "--timeout", "300",
-                          *isolate, image], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                          *cpus, *isolate, image], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     sys.stdout.write((run.stdout + run.stderr).decode(errors="replace"))
     listed = read_differences(place, guest)
     wanted, got = printed(pathlib.Path(bare).read_bytes()), printed(run.stdout)
@@ -69,7 +72,7 @@ def main():
     failures += [f"'{check}' is listed and does not fail: take it from the list"
                  for check, how in listed.items() if how == "must" and check not in occurred]
     checks = sum(line.startswith(("ok: ", "FAIL: ")) for line in got)
-    stated = int(re.search(r"^ \* checks: (\d+)$", (HERE / f"{guest}.c").read_text(), re.MULTILINE)[1])
+    stated = int(re.search(r"^ \* checks: (\d+)$", source, re.MULTILINE)[1])
     if checks != stated:
         failures.append(f"{checks} checks, of {stated}")
     for failure in failures:

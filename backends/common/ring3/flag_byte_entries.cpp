@@ -17,6 +17,7 @@ namespace previrt {
 // User mode changes neither IF nor the effect of swapgs. But if it executes rewritten text of the kernel, the
 // cells of both may have changed.
 void enter() {
+    enter_vmm();
     leave_state_instruction();
     if (vcpu.cpl == 3) {
         vcpu.gs_exchanged = 0xff;

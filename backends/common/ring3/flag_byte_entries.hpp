@@ -22,6 +22,11 @@ extern std::uint8_t exit_needs_iret;
 extern std::uint8_t interrupts_disabled; // the guest's flag
 }
 
+// Provided by each back-end: other processors wait between these, if there are any. Before and behind, the
+// VMM uses only the processor's own memory.
+void enter_vmm();
+void leave_vmm();
+
 // The guest has stopped, and its registers are in the Vcpu.
 void enter();
 

@@ -12,20 +12,20 @@ extern "C" {
 extern std::uint8_t state_instructions[];
 extern std::uint8_t state_instruction_done[];
 extern std::uint8_t state_instructions_end[];
-std::uint64_t state_rax;
-std::uint64_t state_rcx;
-std::uint64_t state_rdx;
-std::uint64_t state_next;
-bool state_instruction_has_begun;
+[[gnu::section(".bss.processor")]] std::uint64_t state_rax;
+[[gnu::section(".bss.processor")]] std::uint64_t state_rcx;
+[[gnu::section(".bss.processor")]] std::uint64_t state_rdx;
+[[gnu::section(".bss.processor")]] std::uint64_t state_next;
+[[gnu::section(".bss.processor")]] bool state_instruction_has_begun;
 }
 
 namespace {
 
 constexpr std::uint64_t low_half = 0xffffffff;
 
-backend::StateInstruction wanted;
-bool is_wanted;
-std::uint64_t site;
+[[gnu::section(".bss.processor")]] backend::StateInstruction wanted;
+[[gnu::section(".bss.processor")]] bool is_wanted;
+[[gnu::section(".bss.processor")]] std::uint64_t site;
 
 std::uint64_t address_of(const std::uint8_t* place) {
     return reinterpret_cast<std::uint64_t>(place);

@@ -28,7 +28,11 @@ namespace previrt {
 
 Vcpu vcpu;
 
-}
+// There is one processor.
+void enter_vmm() {}
+void leave_vmm() {}
+
+} // namespace previrt
 
 namespace previrt::kvm {
 

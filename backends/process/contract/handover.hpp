@@ -46,6 +46,7 @@ struct Handover {
     monitored::FoldersStart folders;
     std::uint64_t most_ranges; // of mapped memory in one host process; the host's own limit is larger
     std::uint32_t most_hosts;  // host processes: the VMM refuses more
+    std::uint32_t processors;
 };
 
 // The monitor adds this to the event word.

@@ -13,6 +13,7 @@
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
 
 #include <algorithm>
@@ -176,6 +177,7 @@ void forget(OwnCalls& calls, std::uint64_t address, std::uint64_t bytes) {
 // No process executes it any more: not even the current one, until its next change.
 void drop(Copy& copy) {
     const std::uint64_t frame = copy.frame;
+    backend::gather_processors();
     copy.frame = nowhere;
     outdate_all_hosts();
     let_write(frame, true);
@@ -240,6 +242,7 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     if (displaced.count == 0 || number == most_stubs) {
         return;
     }
+    backend::gather_processors(); // they may execute the copy, or write to the page
     Copy* copy = find_copy(frame);
     if (copy == nullptr) {
         if (copy_count == most_copies) {
@@ -318,6 +321,7 @@ bool resolve_user_call(std::uint64_t address) {
             !site.is_given_up && site.displaced.begins_at(address - (place + system_call_bytes));
         if (is_behind && has_stub && ++site.jumps_behind == most_jumps_behind) {
             // Other processes still return to their stubs, which do the same.
+            backend::gather_processors();
             site.give_up(copies[site.copy].page, copies[site.copy].original);
         }
         if (!has_stub && !site.is_given_up && (is_at_stub || is_behind)) {

@@ -23,8 +23,8 @@ constinit MachineState machine_state{};
 namespace {
 
 // The time that the back-end has: another back-end needs it anew.
-[[gnu::section(".bss.cache")]] std::optional<std::uint64_t> timer_set_for;
-[[gnu::section(".bss.cache")]] bool timer_waits; // while an interrupt is requested
+[[gnu::section(".bss.processor")]] std::optional<std::uint64_t> timer_set_for;
+[[gnu::section(".bss.processor")]] bool timer_waits; // while an interrupt is requested
 
 std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
     if (one && other) {
@@ -78,6 +78,11 @@ void take_events() {
         }
         end_guest(end_rebooted);
     }
+}
+
+void stop_timer() {
+    timer_set_for.reset();
+    backend::set_timer(std::nullopt);
 }
 
 std::uint8_t acknowledge_interrupt() {

@@ -10,6 +10,8 @@ inline constexpr Pc& pc = machine_state.pc;
 
 // Takes console input and the passing of time to the devices. Sets the timer for the next event of a device.
 void take_events();
+// The processor needs no event at any time: it waits for its start.
+void stop_timer();
 // The vector of the requested interrupt, which is in service from now on.
 std::uint8_t acknowledge_interrupt();
 // A device was read, which brought all devices up to the present time.

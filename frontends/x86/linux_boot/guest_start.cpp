@@ -12,6 +12,7 @@
 #include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 #include <optional>
@@ -68,7 +69,7 @@ void load_guest(std::span<const std::uint8_t> package) {
     rewrite_kernel();
     start_vcpu(state);
     place_kernel();
-    pc.start_apics(1);
+    pc.start_apics(backend::processor_count());
     write_mp_table();
 }
 

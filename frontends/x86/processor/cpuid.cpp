@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/processor/cpuid.hpp"
 
+#include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "inplace-vmm/vcpu.hpp"
+
+#include <algorithm>
+#include <bit>
 
 namespace previrt {
 
@@ -37,6 +41,7 @@ constexpr std::uint32_t modelled_here = bit(3) | bit(13); // of leaf 1, EDX
 constexpr std::uint32_t local_apic = bit(9);              // of the same register
 constexpr std::uint32_t deadline_timer = bit(24);         // of leaf 1, ECX
 constexpr std::uint32_t timer_always_runs = bit(2);       // of the local APIC: leaf 6, EAX
+constexpr std::uint32_t several_processors = bit(28);     // of leaf 1, EDX: HTT
 
 constexpr Policy policies[] = {
     {0x0, 0, all, all, all},
@@ -49,7 +54,7 @@ constexpr Policy policies[] = {
      bit(0) | bit(2) | bit(3) | bit(4) | bit(5) | bit(6) | bit(8) | bit(13) | bit(15) | bit(16) | bit(19) |
          bit(23) | bit(24) | bit(25) | bit(26)},
     {0x2, all, all, all, all},
-    {0x4, 0x00003fff, all, all, all}, // one core, one thread
+    {0x4, 0x00003fff, all, all, all}, // the number of cores follows below
     {0x6, 0, 0, 0, 0},
     // Hidden: TSC_ADJUST, SGX, HLE, SMEP, INVPCID, RTM, MPX, SMAP, processor trace; PKU, UMIP, shadow stacks,
     // 5 levels, RDPID, MOVDIR, ENQCMD; every speculation control (they are MSRs).
@@ -83,6 +88,27 @@ const Policy* find_policy(std::uint32_t leaf) {
     return nullptr;
 }
 
+// All processors are cores of one package, with one thread each, and no cache is shared. Linux measures a
+// processor's delay loop only once for a package.
+std::uint32_t core_count() {
+    return std::max(pc.local_apics.count, 1U);
+}
+
+// Of a local APIC's ID, those that tell the core.
+std::uint32_t id_bits() {
+    return static_cast<std::uint32_t>(std::bit_width(core_count() - 1));
+}
+
+bool is_of_amd() {
+    constexpr std::uint32_t auth = 0x68747541; // AuthenticAMD
+    constexpr std::uint32_t hygo = 0x6f677948; // HygonGenuine
+    const std::uint32_t name = backend::host_cpuid(0, 0).ebx;
+    return name == auth || name == hygo;
+}
+
+constexpr std::uint32_t cache_type = 0x1f;       // of leaf 4, EAX; 0: there is no further cache
+constexpr std::uint32_t cores_by_count = bit(1); // of leaf 0x80000001, ECX: CmpLegacy
+
 // The size of XSAVE's area for these components: it ends with the last of them.
 std::uint32_t state_area_bytes(std::uint64_t components) {
     std::uint32_t end = 576; // x87 and SSE, and the header
@@ -114,13 +140,17 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 0x1:
         answer.ecx &= ~osxsave;
         answer.ecx |= (vcpu.cr4 & cr4_osxsave) != 0 ? osxsave : 0;
-        answer.ebx |= 1U << 16U;          // one logical processor in each package
+        answer.ebx |= core_count() << 16U;
         answer.ebx |= vcpu.number << 24U; // of its local APIC
+        answer.edx |= core_count() > 1 ? several_processors : 0;
         answer.edx |= modelled_here;
         if (has_deadline_timer()) {
             answer.ecx |= deadline_timer;
             answer.edx |= local_apic;
         }
+        break;
+    case 0x4:
+        answer.eax |= (answer.eax & cache_type) == 0 ? 0 : (core_count() - 1) << 26U;
         break;
     case 0x6:
         answer.eax = has_deadline_timer() ? timer_always_runs : 0;
@@ -148,8 +178,12 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 0x80000000:
         answer.eax = highest_extended_leaf;
         break;
+    case 0x80000001:
+        answer.ecx |= is_of_amd() && core_count() > 1 ? cores_by_count : 0;
+        break;
     case 0x80000008:
         answer.eax = physical_address_bits | 48U << 8U;
+        answer.ecx = is_of_amd() ? (core_count() - 1) | id_bits() << 12U : 0;
         break;
     default:
         break;

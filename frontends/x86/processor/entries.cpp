@@ -13,6 +13,7 @@
 #include "frontends/x86/processor/extended_state.hpp"
 #include "frontends/x86/processor/flags.hpp"
 #include "frontends/x86/processor/interrupts.hpp"
+#include "frontends/x86/processor/processor_start.hpp"
 #include "frontends/x86/processor/transfer.hpp"
 #include "frontends/x86/sites/sites.hpp"
 #include "inplace-vmm/backend/events.hpp"
@@ -35,7 +36,7 @@ namespace {
 constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
 // The counter for interrupts delivered from the present entry.
-[[gnu::section(".data.cache")]] std::uint64_t* delivery_point = &counters.delivered_at_site;
+[[gnu::section(".data.processor")]] std::uint64_t* delivery_point = &counters.delivered_at_site;
 
 bool accesses_device(SiteKind kind) {
     return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::mmio_read ||
@@ -90,8 +91,8 @@ void stop_if_endless(std::uint64_t address) {
 
         bool operator==(const Fault&) const = default;
     };
-    [[gnu::section(".bss.cache")]] static Fault last;
-    [[gnu::section(".bss.cache")]] static unsigned repeated;
+    [[gnu::section(".bss.processor")]] static Fault last;
+    [[gnu::section(".bss.processor")]] static unsigned repeated;
     const Fault fault{.address = address, .rip = vcpu.registers.rip, .progress = progress_of_guest()};
     repeated = fault == last ? repeated + 1 : 0;
     last = fault;
@@ -122,6 +123,27 @@ bool execute_rewritten_for_user() {
     return true;
 }
 
+// A rewritten site calls the VMM, and RSP is no stack: that of a processor that starts is in no page table
+// for some instructions. The site's own instruction may not use a stack at all.
+bool execute_site_without_stack() {
+    const std::uint64_t address = vcpu.registers.rip;
+    const KnownSite* const site = vcpu.cpl == 0 ? find_site(guest_link_address(address)) : nullptr;
+    if (site == nullptr || backend::treat_site(*site).way != Way::call ||
+        !is_there(*site, address, Privilege::supervisor)) {
+        return false;
+    }
+    vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    ++counters.trapped_sites[site->record.kind];
+    execute_known(*site, address);
+    return true;
+}
+
+bool is_push(std::uint64_t address, Access access) {
+    constexpr std::uint64_t pushed = sizeof(std::uint64_t);
+    return access.write && !access.user && vcpu.registers.general[rsp] - pushed == address;
+}
+
 void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
     const Access access{.write = (error_code & fault_write) != 0,
                         .user = vcpu.cpl == 3,
@@ -139,6 +161,9 @@ void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
         return;
     }
     if (access.user ? execute_rewritten_for_user() : alias_is_wanted(address)) {
+        return;
+    }
+    if (is_push(address, access) && execute_site_without_stack()) {
         return;
     }
     ++counters.true_faults;
@@ -308,7 +333,8 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
         break;
     case segment_not_present:
     case stack_fault:
-        if (vcpu.cpl == 3 && follow_global_table()) {
+        if ((vcpu.cpl == 3 && follow_global_table()) ||
+            (vector == stack_fault && error_code == 0 && execute_site_without_stack())) {
             break;
         }
         raise_exception(vector, error_code);
@@ -388,6 +414,10 @@ void prepare_return() {
         if (backend::take_events()) {
             take_events();
         }
+        if (reset_is_requested()) {
+            reset_processor();
+            continue;
+        }
         const bool is_nmi = nmi_is_due();
         if (!is_nmi && !interrupt_is_due()) {
             vcpu.interrupt_shadow = false;
@@ -410,6 +440,7 @@ void prepare_return() {
         ++*(is_return ? &counters.delivered_at_return : delivery_point);
         deliver_due_interrupt();
     }
+    notify_processors();
     if (!vcpu.interrupt_flag && pc.interrupt_requested(vcpu.number)) {
         backend::request_attention();
     }

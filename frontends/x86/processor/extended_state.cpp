@@ -11,6 +11,7 @@
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"
+#include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.cache")]] bool some_state_is_lost = false;
+[[gnu::section(".bss.processor")]] bool some_state_is_lost = false;
 
 namespace {
 
@@ -100,6 +101,13 @@ void follow_extended_control() {
     const std::uint64_t in_force = is_enabled ? backend::read_xcr0() : 0;
     some_state_is_lost = (in_force & offered_xcr0_bits() & ~vcpu.xcr0) != 0;
     const bool becomes_native = is_enabled && in_force == vcpu.xcr0;
+    if (vcpu.number != 0) { // processors share the sites, which follow the boot processor
+        constexpr std::uint64_t after_reset = 1;
+        if (is_enabled && vcpu.xcr0 != after_reset && becomes_native != is_native) {
+            stop_guest("processors with different XCR0 are not modelled:", vcpu.xcr0);
+        }
+        return;
+    }
     if (becomes_native != is_native) {
         change_sites(becomes_native);
     }

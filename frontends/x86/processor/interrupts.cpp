@@ -4,6 +4,7 @@
 #include "frontends/x86/devices/console_ports.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
+#include "frontends/x86/processor/processor_start.hpp"
 #include "frontends/x86/processor/usual_return.hpp"
 #include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/event_ring.hpp"
@@ -19,8 +20,33 @@ LocalApic& local_apic() {
     return pc.local_apics.of(vcpu.number);
 }
 
+// Of each processor that executes hlt with interrupts disabled, or waits for its start.
+[[gnu::section(".bss.cache")]] std::uint64_t stopped_processors;
+
+std::uint64_t own_bit() {
+    return std::uint64_t{1} << (vcpu.number % LocalApics::most);
+}
+
+// Nothing wakes the last of them.
+void end_if_all_are_halted() {
+    stopped_processors |= own_bit();
+    for (unsigned i = 0; i < pc.local_apics.count; ++i) {
+        const bool is_stopped = (stopped_processors >> i & 1U) != 0 || pc.local_apics.of(i).waits_for_start;
+        if (!is_stopped) {
+            return;
+        }
+    }
+    while (console_ports_wait()) {
+        backend::idle();
+        backend::take_events();
+        take_events();
+    }
+    end_guest(end_powered_off);
+}
+
 bool wakes() {
-    return nmi_is_due() || (vcpu.interrupt_flag && pc.interrupt_requested(vcpu.number));
+    return nmi_is_due() || reset_is_requested() ||
+           (vcpu.interrupt_flag && pc.interrupt_requested(vcpu.number));
 }
 
 } // namespace
@@ -51,18 +77,15 @@ void halt() {
     pc.rest_processor(true);
     take_events();
     if (!vcpu.interrupt_flag && !nmi_is_due() && !pc.io_apic.can_send_nmi()) {
-        while (console_ports_wait()) {
-            backend::idle();
-            backend::take_events();
-            take_events();
-        }
-        end_guest(end_powered_off); // nothing can wake it
+        end_if_all_are_halted();
     }
     while (!wakes()) {
+        notify_processors();
         backend::idle();
         backend::take_events();
         take_events();
     }
+    stopped_processors &= ~own_bit();
     pc.rest_processor(false);
 }
 

@@ -15,7 +15,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.cache")]] UsualReturn usual_return;
+[[gnu::section(".bss.processor")]] UsualReturn usual_return;
 
 namespace {
 

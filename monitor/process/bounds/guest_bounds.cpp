@@ -24,6 +24,7 @@ constexpr std::uint64_t bytes_of_process = mib;
 
 constexpr std::uint64_t memory_for_each_process = 4 * mib;
 constexpr std::uint64_t fewest_processes = 16;
+constexpr std::uint64_t fewest_processes_of_processor = 2;
 
 constexpr std::uint64_t usual_most_mappings = 65530;
 
@@ -31,8 +32,10 @@ constexpr std::uint64_t usual_most_mappings = 65530;
 
 GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::uint64_t most_mappings,
                         bool isolates) {
-    const std::uint64_t hosts = std::clamp<std::uint64_t>(guest_memory / memory_for_each_process,
-                                                          fewest_processes, process::most_hosts);
+    const std::uint64_t fewest =
+        std::max(fewest_processes, std::uint64_t{fewest_processes_of_processor} * processors);
+    const std::uint64_t hosts =
+        std::clamp<std::uint64_t>(guest_memory / memory_for_each_process, fewest, process::most_hosts);
     const std::uint64_t processes = isolates ? (2 * hosts) + 1 : hosts; // and one that serves as a template
     const std::uint64_t sides = isolates ? 2 : 1;
     return {.hosts = static_cast<unsigned>(hosts),

@@ -50,6 +50,11 @@ enum {
     apic_to_self = 1 << 18, /* of a command */
     apic_nmi = 4 << 8,
     apic_logical = 1 << 11,
+    apic_init = 5 << 8,
+    apic_start = 6 << 8,
+    apic_assert = 1 << 14,
+    apic_to_all = 2 << 18,
+    apic_to_others = 3 << 18,
     apic_divide_by_1 = 0xb,
     apic_divide_by_16 = 3,
 };

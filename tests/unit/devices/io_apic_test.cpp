@@ -140,10 +140,11 @@ TEST_F(IoApicTest, LevelComesAgainUntilItFalls) {
 
 TEST_F(IoApicTest, TriggerModeIsKeptWithTheRequest) {
     const auto mode = [&] {
-        return pc.read_memory({.processor = 0,
-                               .address = LocalApic::place + apic_trigger_mode + (vector / 32U * 0x10U),
-                               .width = 4},
-                              now)
+        return pc.read_memory(
+                     {.processor = 0,
+                      .address = LocalApic::place + apic_trigger_mode + (vector / 32U * std::uint64_t{0x10}),
+                      .width = 4},
+                     now)
                        .value() >>
                    (vector % 32U) &
                1U;

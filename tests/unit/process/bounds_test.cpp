@@ -86,6 +86,27 @@ TEST_F(Rules, TwoMayNot) {
     EXPECT_EQ(several, 3U); // once in 250 ms
 }
 
+TEST(RulesForSeveralProcessors, AsManyMayBeUsed) {
+    const GuestBounds bounds = bound_guest(64 * mib, 2, usual_mappings);
+    WatchRules two(bounds);
+    WatchRules three(bounds);
+    unsigned several = 0;
+    for (std::chrono::milliseconds time = 0ms; time < 1s; time += 10ms) {
+        EXPECT_EQ(two.judge({.time = time, .processor_time = 2 * time, .page_tables = 0}),
+                  Verdict::within_bounds);
+        several += three.judge({.time = time, .processor_time = 3 * time, .page_tables = 0}) ==
+                           Verdict::several_at_once
+                       ? 1
+                       : 0;
+    }
+    EXPECT_EQ(several, 3U);
+}
+
+TEST(GuestBounds, EachProcessorHasTwoProcesses) {
+    EXPECT_EQ(bound_guest(64 * mib, 4, usual_mappings).hosts, 16U);
+    EXPECT_EQ(bound_guest(64 * mib, 64, usual_mappings).hosts, 128U);
+}
+
 TEST_F(Rules, TwoMayForAMoment) {
     EXPECT_EQ(look(0s, 0s), Verdict::within_bounds);
     EXPECT_EQ(look(50ms, 100ms), Verdict::within_bounds);

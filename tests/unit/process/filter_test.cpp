@@ -38,7 +38,8 @@ std::uint64_t address_of(const void* place) {
 
 class ProcessFilter : public testing::Test {
 protected:
-    explicit ProcessFilter(bool isolates = false) : filter_(make_process_filter(isolates)) {}
+    explicit ProcessFilter(bool isolates = false, unsigned processors = 1)
+        : filter_(make_process_filter(isolates, 0, 0, processors)) {}
 
     // How a child ends that makes this call under the filter, and exits with 0 if it comes back: as wait()
     // tells.
@@ -284,6 +285,21 @@ TEST_F(IsolatingFilter, UserProcessesAreAnsweredAndCalled) {
     refused(SYS_tkill, {self, SIGURG});
     refused(SYS_seccomp, {1, 8, room()});
     refused(SYS_pidfd_open, {self});
+}
+
+// With several processors, one calls another by the same signal.
+class FilterOfSeveralProcessors : public ProcessFilter {
+protected:
+    FilterOfSeveralProcessors() : ProcessFilter(false, 2) {}
+};
+
+TEST_F(FilterOfSeveralProcessors, ProcessorsAreCalled) {
+    const auto self = static_cast<std::uint64_t>(getpid());
+    allowed(SYS_kill, {self, SIGURG});
+    refused(SYS_kill, {self, SIGKILL});
+    refused(SYS_kill, {self, SIGUSR1});
+    refused(SYS_tgkill, {self, self, SIGURG});
+    refused(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
 }
 
 TEST_F(ProcessFilter, NobodyIsAnsweredOrCalledWithoutUserProcesses) {

@@ -33,7 +33,6 @@ using namespace previrt::process;
 constexpr auto call_open = static_cast<SystemCall>(2);
 constexpr auto call_pause = static_cast<SystemCall>(34);
 constexpr auto call_rt_sigprocmask = static_cast<SystemCall>(14);
-constexpr auto call_getpid = static_cast<SystemCall>(39);
 constexpr auto call_socket = static_cast<SystemCall>(41);
 constexpr auto call_fcntl = static_cast<SystemCall>(72);
 constexpr auto call_mkdir = static_cast<SystemCall>(83);

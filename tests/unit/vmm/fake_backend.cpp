@@ -7,6 +7,7 @@
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/backend/released_memory.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -193,6 +194,13 @@ bool take_events() {
     return host.timer && *host.timer <= host.now;
 }
 void request_attention() {}
+
+unsigned processor_count() {
+    return 1;
+}
+void notify_processor(unsigned /*processor*/) {}
+void let_others_go_on() {}
+void gather_processors() {}
 namespace {
 fake::Packet packet_in_room;
 bool packets_moved;

@@ -22,7 +22,7 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
     }
     // With CR0.WP clear a supervisor writes anywhere; pages that user mode sees too stay read-only.
     const bool writable =
-        (guest_entry & page_writable) != 0 || ((vcpu.cr0 & cr0_wp) == 0 && view == View::kernel);
+        (guest_entry & page_writable) != 0 || (supervisor_writes_anywhere() && view == View::kernel);
     std::uint64_t entry = (backend::machine_frame(guest_frame) << page_shift) | page_present | page_user |
                           (backend::sets_accessed_bits() ? 0 : std::uint64_t{page_accessed});
     if (writable && (guest_entry & page_dirty) != 0 && !is_protected(guest_frame)) {
@@ -34,8 +34,8 @@ std::uint64_t leaf_entry(View view, std::uint64_t guest_entry, std::uint64_t gue
 namespace {
 
 std::uint64_t link_entry(TableNumber child, std::uint64_t guest_entry) {
-    const bool supervisor_writes_anywhere = (vcpu.cr0 & cr0_wp) == 0 && tables[child].view == View::kernel;
-    const std::uint64_t writable = supervisor_writes_anywhere ? page_writable : guest_entry & page_writable;
+    const bool is_always_writable = supervisor_writes_anywhere() && tables[child].view == View::kernel;
+    const std::uint64_t writable = is_always_writable ? page_writable : guest_entry & page_writable;
     return (backend::table_machine_frame(child) << page_shift) | page_present | page_user | page_accessed |
            page_dirty | writable | (guest_entry & page_no_execute);
 }

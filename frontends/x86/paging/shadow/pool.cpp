@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frontends/x86/paging/shadow/pool.hpp"
 
+#include "devices/local_apic/local_apics.hpp"
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/paging/shadow/protection.hpp"
 #include "inplace-vmm/backend/memory.hpp"
@@ -14,13 +15,15 @@ namespace previrt::shadow {
 [[gnu::section(".bss.cache")]] Table* tables;
 [[gnu::section(".bss.cache")]] Frame* frames;
 [[gnu::section(".bss.cache")]] std::uint64_t frame_count;
-[[gnu::section(".data.cache")]] TableNumber current_root = no_table;
+[[gnu::section(".data.processor")]] TableNumber current_root = no_table;
+[[gnu::section(".bss.cache")]] bool boot_processor_writes_anywhere;
 [[gnu::section(".bss.cache")]] bool kernel_pages_are_lazy;
 [[gnu::section(".bss.cache")]] std::uint64_t removals;
 [[gnu::section(".data.cache")]] std::uint32_t complete_invalidations = 1;
 
 namespace {
 
+[[gnu::section(".bss.cache")]] TableNumber loaded_roots[LocalApics::most]; // by processor; or no_table
 [[gnu::section(".bss.cache")]] TableNumber free_list;
 [[gnu::section(".bss.cache")]] std::uint32_t free_count;
 
@@ -56,8 +59,18 @@ void start_pool(std::uint8_t* memory) {
     free_count = backend::table_count();
     buried_count = 0;
     current_root = no_table;
+    std::ranges::fill(loaded_roots, no_table);
     kernel_pages_are_lazy = false;
     removals = 0;
+}
+
+void set_current_root(TableNumber root) {
+    current_root = root;
+    loaded_roots[vcpu.number % std::size(loaded_roots)] = root;
+}
+
+bool is_loaded(TableNumber root) {
+    return std::ranges::find(loaded_roots, root) != std::end(loaded_roots);
 }
 
 TableNumber allocate_table() {

@@ -5,6 +5,7 @@
 #include "frontends/x86/paging/physical_memory.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 #include <cstdint>
 
@@ -63,7 +64,15 @@ struct Frame {
 extern Table* tables;
 extern Frame* frames;
 extern std::uint64_t frame_count;
-extern TableNumber current_root;
+extern TableNumber current_root; // this processor's
+void set_current_root(TableNumber root);
+// Some processor's current root.
+[[nodiscard]] bool is_loaded(TableNumber root);
+// CR0.WP is clear. Processors share tables, so the boot processor's holds for all.
+extern bool boot_processor_writes_anywhere;
+inline bool supervisor_writes_anywhere() {
+    return vcpu.number == 0 ? (vcpu.cr0 & cr0_wp) == 0 : boot_processor_writes_anywhere;
+}
 // Some kernel page is not mapped, or not writable, before its first use: see shadow_prepare_stack.
 extern bool kernel_pages_are_lazy;
 // Counts removed mappings.

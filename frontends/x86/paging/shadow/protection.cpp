@@ -5,6 +5,7 @@
 #include "frontends/x86/paging/shadow/replacements.hpp"
 #include "frontends/x86/paging/shadow/roots.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
 
 namespace previrt::shadow {
@@ -77,7 +78,9 @@ void note_leaf(Leaf leaf, std::uint64_t before, std::uint64_t after) {
 void protect_frame(std::uint64_t number) {
     Frame& frame = frames[number];
     if (frame.writers == 0) {
-        if (frame.let_go == complete_invalidations) {
+        // Other processors may have had no flush since then.
+        const bool has_others = backend::processor_count() != 1 && frame.let_go != 0;
+        if (frame.let_go == complete_invalidations || has_others) {
             backend::queue_invalidate_all(); // the guest could still write there
         }
         return;

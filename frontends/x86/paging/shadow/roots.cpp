@@ -159,7 +159,7 @@ void drop_root(TableNumber root) {
 
 void drop_unused_root(std::uint64_t guest_frame) {
     const TableNumber root = find_root(guest_frame);
-    if (root != no_table && root != current_root) {
+    if (root != no_table && !is_loaded(root)) {
         drop_root(root);
     }
 }
@@ -167,7 +167,7 @@ void drop_unused_root(std::uint64_t guest_frame) {
 void drop_other_roots() {
     for (TableNumber table = 0; table < backend::table_count(); ++table) {
         const Table& what = tables[table];
-        if (what.in_use && what.level == root_level && what.view == View::kernel && table != current_root &&
+        if (what.in_use && what.level == root_level && what.view == View::kernel && !is_loaded(table) &&
             !may_be_kernels_root(what.guest_frame)) {
             drop_root(table);
         }

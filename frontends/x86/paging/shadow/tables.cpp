@@ -40,7 +40,7 @@ void load_shadow_root() {
     if (root == current_root) {
         backend::invalidate_all();
     } else {
-        current_root = root;
+        set_current_root(root);
         backend::load_root(root, tables[root].user_root);
     }
     ++complete_invalidations;
@@ -82,7 +82,7 @@ void shadow_entry_written(std::uint64_t guest_physical, std::uint64_t entry, uns
     for_each_table(frame, [&](TableNumber table) {
         if (tables[table].level != root_level) {
             change_entry(table, index, entry, tables[table].view);
-        } else if (level >= root_level || table == current_root) {
+        } else if (level >= root_level || is_loaded(table)) {
             change_root_slot(table, index, entry);
         } else {
             drop_root(table); // the guest freed it, which no annotation tells, and it is another table now
@@ -168,7 +168,8 @@ bool follow_path(std::uint64_t address, const PageWalk& walk, Access access) {
     const unsigned slot = table_index(address, root_level);
     const TableNumber root = shadow_root_of(address);
     const TableNumber user_root = tables[root].user_root;
-    const bool is_kernels_alone = !walk.user || (access.write && !access.user && (vcpu.cr0 & cr0_wp) == 0);
+    const bool is_kernels_alone =
+        !walk.user || (access.write && !access.user && supervisor_writes_anywhere());
     if (slot < lower_half && is_kernels_alone) {
         split_slot(root, slot);
     }
@@ -230,6 +231,10 @@ bool shadow_add_alias(std::uint64_t address) {
 
 void shadow_rebuild() {
     forget_translations();
+    if (vcpu.number != 0) {
+        return;
+    }
+    boot_processor_writes_anywhere = supervisor_writes_anywhere();
     if (current_root == no_table) {
         return;
     }
@@ -245,9 +250,9 @@ void shadow_rebuild() {
 }
 
 void shadow_prepare_stack(std::uint64_t stack) {
-    [[gnu::section(".data.cache")]] static std::uint64_t last_page = ~std::uint64_t{0};
-    [[gnu::section(".bss.cache")]] static std::uint64_t last_removals;
-    [[gnu::section(".data.cache")]] static TableNumber last_root = no_table;
+    [[gnu::section(".data.processor")]] static std::uint64_t last_page = ~std::uint64_t{0};
+    [[gnu::section(".bss.processor")]] static std::uint64_t last_removals;
+    [[gnu::section(".data.processor")]] static TableNumber last_root = no_table;
     if (!kernel_pages_are_lazy) {
         return;
     }

@@ -40,7 +40,8 @@ void shadow_leaf_written(OnlyShadow shadow, std::uint64_t guest_physical, std::u
 void shadow_flush();
 // invlpg.
 void shadow_invalidate(std::uint64_t address);
-// CR0.WP or EFER.NXE changed, and with it the meaning of entries.
+// CR0.WP or EFER.NXE changed, and with it the meaning of entries. Those of other processors than the boot
+// processor change nothing.
 void shadow_rebuild();
 
 // Maps the VMM at a second address, a multiple of 2 MiB, in the current root. False: the guest has a table

@@ -4,6 +4,7 @@
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/local_table.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/table_uses.hpp"
@@ -28,6 +29,7 @@ std::uint32_t user_call_number;
 namespace previrt::process {
 void change_host(Host* from, Host* to);
 std::int64_t clone_host(Host* made);
+std::int64_t clone_processor(Host* made);
 } // namespace previrt::process
 }
 
@@ -189,6 +191,15 @@ std::int64_t clone_host(Host* made) {
     }
     fake::processes.at(number_of(*made)) = fake::current_process();
     return number_of(*made) + 1;
+}
+
+// There is one processor.
+std::int64_t clone_processor(Host* /*made*/) {
+    throw fake::Misuse("a second processor");
+}
+
+std::uint8_t* memory_of_processor(unsigned /*processor*/, const void* /*variable*/) {
+    throw fake::Misuse("a second processor's memory");
 }
 
 bool isolates() {

@@ -82,7 +82,7 @@ void ProcessGuest::call_often(std::uint64_t address) {
     const process::Host& host = process::current_host();
     const std::uint64_t behind = (address & ~(page_bytes - 1)) + call_offset + 2;
     for (unsigned i = 0; i < often; ++i) {
-        process::note_user_call(process::isolates() ? host.user_root : host.root, behind);
+        process::note_user_call(process::isolates() ? host.user_root : host.root(), behind);
     }
     const auto page = process_of(access).page(address);
     copied_ += page && page->offset < fake::offset_of_frame(0) ? 1 : 0;
