@@ -30,7 +30,6 @@ protected:
 	xor %eax, %eax
 	mov %eax, %fs
 	mov %eax, %gs
-	mov $trampoline_at + 0x1000, %esp	/* a VMM pushes there */
 	mov $0x20, %eax			/* PAE */
 	mov %eax, %cr4
 	mov trampoline_at + processor_trampoline_root - processor_trampoline, %eax
@@ -60,7 +59,7 @@ processor_trampoline_end:
 	.code64
 	.globl begin_processor
 	.type begin_processor, @function
-begin_processor:
+begin_processor:			/* RSP is no stack yet, and cpuid needs none */
 	mov $1, %eax
 	cpuid
 	shr $24, %ebx			/* the APIC ID */
