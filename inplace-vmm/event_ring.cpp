@@ -5,7 +5,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.processor")]] EventRing event_ring;
+[[gnu::section("processor")]] EventRing event_ring;
 
 namespace {
 

@@ -37,7 +37,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.processor")]] Vcpu vcpu;
+[[gnu::section("processor")]] Vcpu vcpu;
 
 }
 
@@ -73,7 +73,7 @@ struct Taken {
     std::uint16_t cs;
     std::uint16_t ss;
 };
-[[gnu::section(".bss.processor")]] Taken taken;
+[[gnu::section("processor")]] Taken taken;
 
 // The page that the guest's kernel is handling a fault for. When the kernel lets the instruction run again,
 // the VMM maps the page in advance.
@@ -84,7 +84,7 @@ struct Awaited {
     HostAccess access;
     bool by_user;
 };
-[[gnu::section(".data.processor")]] constinit Awaited awaited{};
+[[gnu::section("processor")]] constinit Awaited awaited{};
 
 constexpr std::uint32_t architecture_64 = 0xc000003e;
 

@@ -334,7 +334,7 @@ receive_interrupted:
 	movq $-4, %rax
 	ret
 
-	.section .data.processor, "aw"
+	.section processor, "aw"
 	.balign 8
 	.globl exit_frame, exit_disabled, exit_needs_iret, interrupts_disabled, pending
 exit_frame: .quad 0, 0, 0, 0, 0 // rip cs rflags rsp ss
@@ -350,7 +350,7 @@ return_target: .quad 0
 user_call_number: .long 0 // of the stub that called last
 quick_system_calls: .byte 0
 
-	.section .bss.processor, "aw", @nobits
+	.section processor, "aw"
 	.balign 64
 vector_registers:
 	.skip 16384

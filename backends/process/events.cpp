@@ -28,7 +28,7 @@ struct Time {
     std::uint64_t nanoseconds;
 };
 
-[[gnu::section(".data.processor")]] std::uint64_t timer_when = no_timer;
+[[gnu::section("processor")]] std::uint64_t timer_when = no_timer;
 
 Time time_until(std::uint64_t when) {
     const std::uint64_t now = backend::now();

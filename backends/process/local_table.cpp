@@ -19,10 +19,10 @@ namespace {
 constexpr unsigned most_entries = 8192; // of the architecture, and of Linux
 
 // The current process's; 0: none.
-[[gnu::section(".bss.processor")]] std::uint64_t* table;
+[[gnu::section("processor")]] std::uint64_t* table;
 // One more than the last entry that was ever set.
-[[gnu::section(".bss.processor")]] unsigned written;
-[[gnu::section(".bss.processor")]] std::uint64_t version; // of the table
+[[gnu::section("processor")]] unsigned written;
+[[gnu::section("processor")]] std::uint64_t version; // of the table
 
 // Linux's user_desc.
 struct HostDescriptor {

@@ -26,10 +26,10 @@ namespace {
 enum Activity : std::uint32_t { absent, in_vmm, in_guest, asleep };
 
 // Read by other processors, without the lock.
-[[gnu::section(".data.processor")]] constinit std::uint32_t activity = in_vmm;
+[[gnu::section("processor")]] constinit std::uint32_t activity = in_vmm;
 
 // It was gathered, and must not go on with mappings that have changed.
-[[gnu::section(".bss.processor")]] bool was_gathered;
+[[gnu::section("processor")]] bool was_gathered;
 
 std::uint8_t* areas; // of all processors but the first
 

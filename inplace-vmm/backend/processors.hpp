@@ -6,7 +6,7 @@ namespace previrt::backend {
 // The guest's processors, by number; vcpu.number is the present one. They execute the VMM one at a time: from
 // an entry to the return to the guest, except in idle().
 //
-// Statics in sections .data.processor and .bss.processor are each processor's own, at the same address.
+// Statics in section `processor` are each processor's own, at the same address.
 
 unsigned processor_count(); // fixed from the start
 // That processor enters the VMM soon, or returns from idle(), and looks for events. If it was never started,

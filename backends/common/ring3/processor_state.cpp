@@ -7,7 +7,7 @@ namespace previrt::backend {
 
 namespace {
 
-[[gnu::section(".bss.processor")]] std::uint64_t debug_registers[8];
+[[gnu::section("processor")]] std::uint64_t debug_registers[8];
 
 } // namespace
 

@@ -51,7 +51,7 @@ general_site: .quad site_call
 
 #include "backends/common/ring3/site_pointers.h"
 
-	.section .data.processor, "aw"
+	.section processor, "aw"
 	.balign 8
 	.globl jump_rax, jump_rcx, jump_number
 jump_rax: .quad 0

@@ -12,20 +12,20 @@ extern "C" {
 extern std::uint8_t state_instructions[];
 extern std::uint8_t state_instruction_done[];
 extern std::uint8_t state_instructions_end[];
-[[gnu::section(".bss.processor")]] std::uint64_t state_rax;
-[[gnu::section(".bss.processor")]] std::uint64_t state_rcx;
-[[gnu::section(".bss.processor")]] std::uint64_t state_rdx;
-[[gnu::section(".bss.processor")]] std::uint64_t state_next;
-[[gnu::section(".bss.processor")]] bool state_instruction_has_begun;
+[[gnu::section("processor")]] std::uint64_t state_rax;
+[[gnu::section("processor")]] std::uint64_t state_rcx;
+[[gnu::section("processor")]] std::uint64_t state_rdx;
+[[gnu::section("processor")]] std::uint64_t state_next;
+[[gnu::section("processor")]] bool state_instruction_has_begun;
 }
 
 namespace {
 
 constexpr std::uint64_t low_half = 0xffffffff;
 
-[[gnu::section(".bss.processor")]] backend::StateInstruction wanted;
-[[gnu::section(".bss.processor")]] bool is_wanted;
-[[gnu::section(".bss.processor")]] std::uint64_t site;
+[[gnu::section("processor")]] backend::StateInstruction wanted;
+[[gnu::section("processor")]] bool is_wanted;
+[[gnu::section("processor")]] std::uint64_t site;
 
 std::uint64_t address_of(const std::uint8_t* place) {
     return reinterpret_cast<std::uint64_t>(place);

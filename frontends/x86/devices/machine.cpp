@@ -23,8 +23,8 @@ constinit MachineState machine_state{};
 namespace {
 
 // The time that the back-end has: another back-end needs it anew.
-[[gnu::section(".bss.processor")]] std::optional<std::uint64_t> timer_set_for;
-[[gnu::section(".bss.processor")]] bool timer_waits; // while an interrupt is requested
+[[gnu::section("processor")]] std::optional<std::uint64_t> timer_set_for;
+[[gnu::section("processor")]] bool timer_waits; // while an interrupt is requested
 
 std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
     if (one && other) {

@@ -71,16 +71,16 @@ struct Translation {
     bool may_write;
 };
 using Translations = std::array<Translation, 64>;
-[[gnu::section(".bss.processor")]] Translations translations;
+[[gnu::section("processor")]] Translations translations;
 // Of annotated accesses to page tables. The few pages that every exception reads must not compete with them.
-[[gnu::section(".bss.processor")]] Translations table_translations;
+[[gnu::section("processor")]] Translations table_translations;
 
 // The bits above a page's number. A new generation forgets translations: those of global pages have one of
 // their own, which a load of CR3 leaves. No two are equal, and 0 stands for none.
 constexpr std::uint64_t one_generation = std::uint64_t{1} << (64 - page_shift);
-[[gnu::section(".data.processor")]] std::uint64_t newest_generation = 2 * one_generation;
-[[gnu::section(".data.processor")]] std::uint64_t generation = one_generation;
-[[gnu::section(".data.processor")]] std::uint64_t global_generation = 2 * one_generation;
+[[gnu::section("processor")]] std::uint64_t newest_generation = 2 * one_generation;
+[[gnu::section("processor")]] std::uint64_t generation = one_generation;
+[[gnu::section("processor")]] std::uint64_t global_generation = 2 * one_generation;
 
 bool is_current(std::uint64_t key, std::uint64_t address) {
     const std::uint64_t page = address >> page_shift;
@@ -102,7 +102,7 @@ bool take_generation(std::uint64_t& which) {
 }
 
 // One bit for each 2 MiB of addresses of which a translation is kept. Several share a bit.
-[[gnu::section(".bss.processor")]] std::uint64_t kept_regions;
+[[gnu::section("processor")]] std::uint64_t kept_regions;
 
 constexpr std::uint64_t region_bit(std::uint64_t address) {
     const std::uint64_t region = address / large_page_bytes;
@@ -111,7 +111,7 @@ constexpr std::uint64_t region_bit(std::uint64_t address) {
 
 // One bit for each table that the walk of a translation went through. Several tables share a bit.
 constexpr std::size_t word_bits = 64;
-[[gnu::section(".bss.processor")]] std::uint64_t walked_tables[4];
+[[gnu::section("processor")]] std::uint64_t walked_tables[4];
 
 std::uint64_t& walked_word(std::uint64_t frame) {
     return walked_tables[frame / word_bits % std::size(walked_tables)];

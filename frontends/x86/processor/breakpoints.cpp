@@ -28,7 +28,7 @@ struct Breakpoint {
     std::uint64_t bytes;
 };
 
-[[gnu::section(".bss.processor")]] bool any_is_enabled;
+[[gnu::section("processor")]] bool any_is_enabled;
 
 Breakpoint breakpoint_of(unsigned number) {
     constexpr std::uint64_t sizes[] = {1, 2, 8, 4};

@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint64_t dr6_reset = 0xffff0ff0;
 
 // The counter for interrupts delivered from the present entry.
-[[gnu::section(".data.processor")]] std::uint64_t* delivery_point = &counters.delivered_at_site;
+[[gnu::section("processor")]] std::uint64_t* delivery_point = &counters.delivered_at_site;
 
 bool accesses_device(SiteKind kind) {
     return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::mmio_read ||
@@ -91,8 +91,8 @@ void stop_if_endless(std::uint64_t address) {
 
         bool operator==(const Fault&) const = default;
     };
-    [[gnu::section(".bss.processor")]] static Fault last;
-    [[gnu::section(".bss.processor")]] static unsigned repeated;
+    [[gnu::section("processor")]] static Fault last;
+    [[gnu::section("processor")]] static unsigned repeated;
     const Fault fault{.address = address, .rip = vcpu.registers.rip, .progress = progress_of_guest()};
     repeated = fault == last ? repeated + 1 : 0;
     last = fault;

@@ -19,7 +19,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.processor")]] bool some_state_is_lost = false;
+[[gnu::section("processor")]] bool some_state_is_lost = false;
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 namespace previrt {
 
-[[gnu::section(".bss.processor")]] UsualReturn usual_return;
+[[gnu::section("processor")]] UsualReturn usual_return;
 
 namespace {
 

@@ -30,7 +30,7 @@ struct QuietSite {
 };
 
 constexpr std::size_t kept_count = 16;
-[[gnu::section(".bss.processor")]] QuietSite kept[kept_count];
+[[gnu::section("processor")]] QuietSite kept[kept_count];
 
 bool learn(QuietSite& place, std::uint64_t return_address) {
     const std::uint64_t address = return_address - call_bytes;

@@ -24,7 +24,7 @@ struct TableSite {
 };
 
 constexpr std::size_t kept_count = 64;
-[[gnu::section(".bss.processor")]] TableSite kept[kept_count];
+[[gnu::section("processor")]] TableSite kept[kept_count];
 
 bool is_of_tables(SiteKind kind) {
     return kind == SiteKind::page_table_write || kind == SiteKind::page_table_exchange ||

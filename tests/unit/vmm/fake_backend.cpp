@@ -21,7 +21,7 @@
 
 namespace previrt {
 
-Vcpu vcpu;
+[[gnu::section("processor")]] Vcpu vcpu;
 bool counters_are_wanted;
 
 void stop_guest(std::string_view reason) {
@@ -195,12 +195,6 @@ bool take_events() {
 }
 void request_attention() {}
 
-unsigned processor_count() {
-    return 1;
-}
-void notify_processor(unsigned /*processor*/) {}
-void let_others_go_on() {}
-void gather_processors() {}
 namespace {
 fake::Packet packet_in_room;
 bool packets_moved;

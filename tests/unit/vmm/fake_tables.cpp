@@ -7,6 +7,7 @@
 #include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -435,5 +436,13 @@ bool slot_is_reserved(unsigned root_index) {
 std::optional<AddressRange> map_kernel_image(const KernelImage& /*image*/) {
     return std::nullopt;
 }
+
+// There is one processor.
+unsigned processor_count() {
+    return 1;
+}
+void notify_processor(unsigned /*processor*/) {}
+void let_others_go_on() {}
+void gather_processors() {}
 
 } // namespace previrt::backend

@@ -15,7 +15,7 @@ namespace previrt::shadow {
 [[gnu::section(".bss.cache")]] Table* tables;
 [[gnu::section(".bss.cache")]] Frame* frames;
 [[gnu::section(".bss.cache")]] std::uint64_t frame_count;
-[[gnu::section(".data.processor")]] TableNumber current_root = no_table;
+[[gnu::section("processor")]] TableNumber current_root = no_table;
 [[gnu::section(".bss.cache")]] bool boot_processor_writes_anywhere;
 [[gnu::section(".bss.cache")]] bool kernel_pages_are_lazy;
 [[gnu::section(".bss.cache")]] std::uint64_t removals;

@@ -250,9 +250,9 @@ void shadow_rebuild() {
 }
 
 void shadow_prepare_stack(std::uint64_t stack) {
-    [[gnu::section(".data.processor")]] static std::uint64_t last_page = ~std::uint64_t{0};
-    [[gnu::section(".bss.processor")]] static std::uint64_t last_removals;
-    [[gnu::section(".data.processor")]] static TableNumber last_root = no_table;
+    [[gnu::section("processor")]] static std::uint64_t last_page = ~std::uint64_t{0};
+    [[gnu::section("processor")]] static std::uint64_t last_removals;
+    [[gnu::section("processor")]] static TableNumber last_root = no_table;
     if (!kernel_pages_are_lazy) {
         return;
     }

@@ -3,14 +3,15 @@
 
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
+#include "backends/process/host_changes.hpp"
 #include "backends/process/local_table.hpp"
-#include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/table_uses.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/map.hpp"
 #include "backends/process/user_mode/process.hpp"
+#include "tests/unit/process/memory/fake_processors.hpp"
 #include "tests/unit/vmm/fake_backend.hpp"
 #include "tests/unit/vmm/fake_tables.hpp"
 
@@ -109,6 +110,7 @@ void choose_process_place(const ProcessPlace& place) {
     handover.vmm_bytes = vmm_bytes;
     handover.most_ranges = place.most_ranges;
     handover.most_hosts = place.most_hosts;
+    handover.processors = place.processors;
     handover.isolates_user_mode = place.isolates ? 1 : 0;
     handover.rewrites_user_calls = place.rewrites_user_calls ? 1 : 0;
 }
@@ -128,9 +130,24 @@ void start_tables(std::uint64_t ram_bytes, std::uint32_t count) {
     if (processes[0].map(process::ram_address, ram_bytes, all_rights, vmm_bytes) < 0) {
         throw Misuse("the host's model does not map RAM");
     }
+    start_processors(handover_to_fill.processors);
     process::start_hosts();
     process::start_table_uses();
     process::start_user_calls();
+}
+
+void change_processor(unsigned processor) {
+    if (processor == present_processor()) {
+        return;
+    }
+    if (!begin_processor(processor)) {
+        process::make_processor(processor);
+    }
+    const bool was_gathered = exchange_processor(processor);
+    current_number = process::number_of(process::current_host());
+    if (was_gathered) {
+        process::follow_changes();
+    }
 }
 
 HostProcess& current_process() {
@@ -184,8 +201,7 @@ void change_host(Host* /*from*/, Host* to) {
 
 std::int64_t clone_host(Host* made) {
     constexpr std::int64_t try_again = -11;
-    // Without a second one the guest is stopped.
-    const bool may_fail = fake::HostProcess::limits.failures_in_a_thousand != 0 && number_of(*made) > 1;
+    const bool may_fail = fake::HostProcess::limits.failures_in_a_thousand != 0;
     if (may_fail && fake::HostProcess::random() % 4 == 0) {
         return try_again;
     }
@@ -193,13 +209,9 @@ std::int64_t clone_host(Host* made) {
     return number_of(*made) + 1;
 }
 
-// There is one processor.
-std::int64_t clone_processor(Host* /*made*/) {
-    throw fake::Misuse("a second processor");
-}
-
-std::uint8_t* memory_of_processor(unsigned /*processor*/, const void* /*variable*/) {
-    throw fake::Misuse("a second processor's memory");
+std::int64_t clone_processor(Host* made) {
+    fake::processes.at(number_of(*made)) = fake::current_process();
+    return number_of(*made) + 1;
 }
 
 bool isolates() {

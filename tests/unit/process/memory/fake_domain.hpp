@@ -14,9 +14,13 @@ struct ProcessPlace {
     std::uint32_t most_hosts = 16;
     bool isolates = false;
     bool rewrites_user_calls = false;
+    unsigned processors = 1;
 };
 // Before start().
 void choose_process_place(const ProcessPlace& place);
+
+// From now on this processor executes the VMM. It begins in a copy of the present process.
+void change_processor(unsigned processor);
 
 HostProcess& current_process();
 // With --isolate: the one beside it. The changes that are due have been made.

@@ -88,6 +88,17 @@ TEST(ProcessMemory, TheHostRefuses) {
     run({.place = {.most_ranges = 40}, .limits = {.most_ranges = 60, .failures_in_a_thousand = 20}});
 }
 
+TEST(ProcessMemory, FollowsTheGuestOnTwoProcessors) {
+    run({.place = {.processors = 2}});
+}
+
+TEST(ProcessMemory, FollowsTheGuestOnFourProcessorsInFewProcesses) {
+    run({.tables = 60,
+         .place = {.most_ranges = 30, .most_hosts = 10, .rewrites_user_calls = true, .processors = 4},
+         .limits = {.most_ranges = ranges_with_copies, .failures_in_a_thousand = 5},
+         .shares_tables = true});
+}
+
 TEST(ProcessMemory, UserModeIsIsolated) {
     run({.place = {.isolates = true}});
 }

@@ -29,7 +29,9 @@ std::uint8_t* frame_bytes(std::uint64_t frame) {
 } // namespace
 
 ProcessGuest::ProcessGuest(std::uint32_t seed, const Options& options)
-    : random_(seed), options_(options), tables_(std::size_t{table_frames} * entries_per_table) {
+    : random_(seed), options_(options), tables_(std::size_t{table_frames} * entries_per_table),
+      stale_(options.place.processors), has_begun_(options.place.processors) {
+    has_begun_[0] = true;
     fake::HostProcess::random.seed(seed);
     fake::HostProcess::limits = {};
     fake::choose_process_place(options.place);
@@ -54,12 +56,12 @@ ProcessGuest::ProcessGuest(std::uint32_t seed, const Options& options)
 void ProcessGuest::load_root(unsigned root) {
     vcpu.cr3 = (root + 1) * page_bytes;
     load_shadow_root();
-    stale_ = false;
+    stale_[vcpu.number] = false;
 }
 
 void ProcessGuest::flush() {
     shadow_flush();
-    stale_ = false;
+    stale_[vcpu.number] = false;
 }
 
 void ProcessGuest::toggle() {
@@ -120,7 +122,7 @@ std::optional<std::uint64_t> ProcessGuest::reach(std::uint64_t address, Access a
         return page->offset - fake::offset_of_frame(0) + in_page;
     }
     const std::uint64_t physical = process_view(address, access).physical;
-    EXPECT_TRUE(stale_ || is_executed_copy(*page, physical >> page_shift)) << std::hex << address;
+    EXPECT_TRUE(is_stale() || is_executed_copy(*page, physical >> page_shift)) << std::hex << address;
     return physical;
 }
 
@@ -151,8 +153,8 @@ void ProcessGuest::use(std::uint64_t address, Access access) {
     std::optional<std::uint64_t> reached = reach(address, access);
     if (reached) {
         ++done_;
-        ASSERT_TRUE(stale_ || is_open) << describe();
-        if (!stale_) {
+        ASSERT_TRUE(is_stale() || is_open) << describe();
+        if (!is_stale()) {
             ASSERT_EQ(*reached, before.physical) << describe();
             ASSERT_TRUE(before.accessed && (before.dirty || !access.write)) << describe();
         }
@@ -162,7 +164,7 @@ void ProcessGuest::use(std::uint64_t address, Access access) {
         ASSERT_LT(faults, most_faults) << describe() << ": the same fault again and again";
         Filled filled = fill(address, access);
         // Until a flush, a cleared entry may still give a page, as a processor's TLB may.
-        const bool may_be_stale = stale_ && filled == Filled::done;
+        const bool may_be_stale = is_stale() && filled == Filled::done;
         if (filled == Filled::absent) {
             const ShadowFault fault = shadow_fault(address, access);
             ASSERT_TRUE(agrees(before, fault)) << describe();
@@ -192,7 +194,23 @@ void ProcessGuest::use(std::uint64_t address, Access access) {
     most_ranges_seen_ = std::max<std::uint64_t>(most_ranges_seen_, fake::current_process().ranges().size());
 }
 
+void ProcessGuest::change_processor(unsigned processor) {
+    const bool begins = !has_begun_[processor];
+    has_begun_[processor] = true;
+    fake::change_processor(processor);
+    if (begins) {
+        enter_long_mode(options_.write_protect);
+        load_root(1 + below(root_count - 1));
+    }
+    if (!is_stale() && chance(20)) { // whatever others have done since its last flush
+        check();
+    }
+}
+
 void ProcessGuest::step() {
+    if (options_.place.processors > 1 && chance(30)) {
+        change_processor(below(options_.place.processors));
+    }
     const unsigned what = below(100);
     if (what < 40) {
         use(random_address(), {.write = chance(40), .user = chance(60), .fetch = false});
@@ -216,7 +234,7 @@ void ProcessGuest::step() {
     } else {
         toggle();
     }
-    if (!testing::Test::HasFatalFailure() && !stale_ && chance(2)) {
+    if (!testing::Test::HasFatalFailure() && !is_stale() && chance(2)) {
         check();
     }
 }

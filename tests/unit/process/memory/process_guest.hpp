@@ -4,6 +4,7 @@
 #include "backends/process/contract/layout.hpp"
 #include "backends/process/host_map.hpp"
 #include "frontends/x86/paging/page_walk.hpp"
+#include "inplace-vmm/vcpu.hpp"
 #include "tests/unit/process/memory/fake_domain.hpp"
 #include "tests/unit/process/memory/host_process.hpp"
 #include "tests/unit/vmm/guest_view.hpp"
@@ -75,6 +76,8 @@ private:
     void write_some();
     void write_unannotated();
     void load_root(unsigned root);
+    void change_processor(unsigned processor);
+    [[nodiscard]] bool is_stale() const { return stale_[vcpu.number]; }
     void toggle();
     void call_often(std::uint64_t address);
     void write_to_ram(std::uint64_t frame);
@@ -93,7 +96,8 @@ private:
     std::mt19937 random_;
     Options options_;
     std::vector<std::uint64_t> tables_; // what the guest's tables hold by the manual
-    bool stale_ = false;                // entries were written since the last flush
+    std::vector<bool> stale_;           // by processor: entries were written since its last flush
+    std::vector<bool> has_begun_;
     std::uint64_t done_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t copied_ = 0;

@@ -216,7 +216,7 @@ void ProcessGuest::write_annotated(const Place& place, std::uint64_t entry) {
     ASSERT_FALSE(exception_is_raised());
     ASSERT_EQ(guest_entry(physical), wanted);
     tables_[physical / 8] = wanted;
-    stale_ = true;
+    stale_.assign(stale_.size(), true);
 }
 
 // Neighbours name neighbours, as those of a file or of a large allocation do.
@@ -263,7 +263,7 @@ void ProcessGuest::write_unannotated() {
     } else {
         set(frame, index, 0);
     }
-    stale_ = true;
+    stale_.assign(stale_.size(), true);
 }
 
 } // namespace previrt
