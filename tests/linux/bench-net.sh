@@ -24,6 +24,8 @@ assert "process" in places and places | set(figures["left_out"]) == wanted, (pla
 for row in rows:
     assert set(figures["times"][row]) == places, (row, figures["times"][row])
     for place, times in figures["times"][row].items():
-        assert len(times["samples"]) == 2 and min(times["samples"]) > 0, (row, place, times)
+        assert len(times["samples"]) == 2 and min(times["samples"]) >= 0, (row, place, times)
+        # Where KVM interprets, Linux counts too little processor time of other programs at times, or none.
+        assert (max if row.endswith("_cpu") else min)(times["samples"]) > 0, (row, place, times)
 print("bench-net: every figure is there, in", ", ".join(sorted(places)))
 CHECK
