@@ -108,9 +108,10 @@ static void check_edges(void) {
     set_io_apic_entry(io_apic_timer_pin, processor, apic_masked);
 
     write_clock(clock_register_a, clock_rate_1024);
-    write_clock(clock_register_b, clock_24_hours | clock_periodic);
+    write_clock(clock_register_b, clock_24_hours);
     read_clock(clock_register_c);
     set_io_apic_entry(clock_irq, processor, clock_vector);
+    write_clock(clock_register_b, clock_24_hours | clock_periodic);
     wait_for(&clock_interrupts, 3);
     check("the clock at pin 8", clock_interrupts >= 3);
     write_clock(clock_register_b, clock_24_hours);
@@ -165,6 +166,7 @@ static void check_level(void) {
     set_io_apic_entry(uart_irq, processor, apic_masked);
 }
 
+/* Two, if the machine was held up in between. */
 static void send_edge(unsigned destination, uint32_t low) {
     timer_interrupts = 0;
     nmis = 0;
@@ -179,19 +181,19 @@ static void send_edge(unsigned destination, uint32_t low) {
 
 static void check_destinations(void) {
     send_edge(processor, timer_vector);
-    check_equal("to this processor", timer_interrupts, 1);
+    check("to this processor", timer_interrupts != 0);
     send_edge(processor + 1, timer_vector);
     check_equal("to another one", timer_interrupts, 0);
     send_edge(0xff, timer_vector);
-    check_equal("to all", timer_interrupts, 1);
+    check("to all", timer_interrupts != 0);
     write_apic(apic_destination_format, UINT32_MAX);
     write_apic(apic_logical_destination, 0x04000000);
     send_edge(0x06, apic_logical | timer_vector);
-    check_equal("logical", timer_interrupts, 1);
+    check("logical", timer_interrupts != 0);
     send_edge(0x03, apic_logical | timer_vector);
     check_equal("to another one's logical destination", timer_interrupts, 0);
     send_edge(processor, apic_nmi);
-    check_equal("an NMI", nmis, 1);
+    check("an NMI", nmis != 0);
     check_equal("and no interrupt", timer_interrupts, 0);
 }
 

@@ -114,7 +114,7 @@ static void let_in(void) {
     asm volatile("sti\n nop\n nop\n cli" : : : "memory");
 }
 
-/* Bits of the processors that got as many as expected, and the others none. */
+/* Bits of the processors that got one. */
 static unsigned receivers(volatile unsigned* of, unsigned expected) {
     unsigned bits = 0;
     for (unsigned number = 0; number < count; ++number) {
@@ -125,7 +125,7 @@ static unsigned receivers(volatile unsigned* of, unsigned expected) {
     for (volatile unsigned i = 0; i < 100000; ++i) {
     }
     for (unsigned number = 0; number < count; ++number) {
-        bits |= (of[number] == 1 ? 1U : 0U) << number;
+        bits |= (of[number] != 0 ? 1U : 0U) << number;
         of[number] = 0;
     }
     return bits;
