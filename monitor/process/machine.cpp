@@ -229,8 +229,7 @@ std::string ProcessMachine::follow_watch() const {
                " are the bound for a guest of this size; more --memory raises it";
     case Verdict::several_at_once:
         std::cerr << "previrt: warning: more of the guest's processes ran at once than it has processors, "
-                     "which the "
-                     "VMM never does: from now on they all share one processor\n";
+                     "which the VMM never does: from now on they all share one processor\n";
         break;
     case Verdict::within_bounds:
         break;

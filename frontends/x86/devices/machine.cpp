@@ -24,7 +24,11 @@ namespace {
 
 // The time that the back-end has: another back-end needs it anew.
 [[gnu::section("processor")]] std::optional<std::uint64_t> timer_set_for;
+[[gnu::section("processor")]] std::uint64_t timer_expired_at;
 [[gnu::section("processor")]] bool timer_waits; // while an interrupt is requested
+
+// The guest may ask for 596,000 ticks a second, and the VMM takes longer than such a tick to take its event.
+constexpr std::uint64_t least_between_timers = 20'000;
 
 std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
     if (one && other) {
@@ -33,13 +37,18 @@ std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> one, std::opti
     return one ? one : other;
 }
 
-// While an interrupt is requested, no timer is needed. And a timer that expires again before the guest's next
-// instruction would keep the guest from that instruction for ever. Only a disk's doorbell needs one, once:
-// the guest may have disabled interrupts, and wait for a completion.
+std::optional<std::uint64_t> next_event() {
+    const std::optional<std::uint64_t> next = pc.next_event(vcpu.number);
+    return next ? std::optional(std::max(*next, timer_expired_at + least_between_timers)) : next;
+}
+
+// A timer that expires again before the guest's next instruction would keep the guest from that instruction
+// for ever. While an interrupt is requested, no timer is needed. Only a disk's doorbell needs one, once: the
+// guest may have disabled interrupts, and wait for a completion.
 void set_timer() {
     timer_waits = pc.interrupt_requested(vcpu.number);
-    const std::optional<std::uint64_t> next = earlier(
-        timer_waits ? timer_set_for : earlier(pc.next_event(vcpu.number), packets_due()), disks_due());
+    const std::optional<std::uint64_t> next =
+        earlier(timer_waits ? timer_set_for : earlier(next_event(), packets_due()), disks_due());
     if (next != timer_set_for) {
         timer_set_for = next;
         backend::set_timer(next);
@@ -60,6 +69,7 @@ void take_events() {
     const std::uint64_t now = backend::now();
     if (timer_set_for && *timer_set_for <= now) {
         timer_set_for.reset();
+        timer_expired_at = now;
     }
     pc.advance(vcpu.number, now);
     if (pc.request == Request::reset) {

@@ -98,6 +98,10 @@ CASE interrupt_never_ended(void) {
     at_the_deed();
     start_periodic(2);
     unmask_irq(0);
+    while ((interrupts_in_service() & 1) == 0) {
+        enable_interrupts();
+        disable_interrupts();
+    }
     for (unsigned i = 0; i < 1000; ++i) {
         enable_interrupts();
         disable_interrupts();

@@ -114,7 +114,7 @@ for host, prefix, told, warned in HOSTS:
     least = MOST - 16 if told == BY_USER else MOST
     check(status == 124 and least <= most <= MOST and left == 0, "processes without end", said)
     check(told in said, f"it does not say '{told}'", said)
-    warnings = re.findall("^previrt: warning: (?!the guest's programs can reach|several of the guest's processes).*", said, re.MULTILINE)
+    warnings = re.findall("^previrt: warning: (?!the guest's programs can reach|more of the guest's processes).*", said, re.MULTILINE)
     check(len(warnings) == bool(warned) and (not warned or re.match(warned, warnings[0])), "the warning", said)
     status, said, most, _ = run(host, prefix, "exits_with_status", 60, options=["--require-isolation"])
     check(status == (2 if warned else 1) and ("previrt: --require-isolation: layers" in said) == bool(warned),
