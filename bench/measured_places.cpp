@@ -81,6 +81,29 @@ Program previrt_run(const std::string& kernel, const std::string& initrd,
     return program;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+        list += name + ",";
+    }
+    return list;
+}
+
+Program command_on_root(const std::string& kernel, const std::vector<std::string>& options,
+                        const Settings& settings, const std::string& script) {
+    Program program{.arguments = {program_beside_this("previrt"), "run", kernel, "--quiet", "--root", "/"},
+                    .directory = {},
+                    .environment = {}};
+    std::vector<std::string>& arguments = program.arguments;
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"--", "env"});
+    for (const auto& [name, value] : settings) {
+        arguments.push_back(name + "=" + value);
+    }
+    arguments.push_back(script);
+    return program;
+}
+
 MeasuredFiles make_measured_files(const std::string& kernel, const std::string& directory) {
     return {.kernel = kernel,
             .measuring_initrd = make_initrd("times", {{"/run-me", PREVIRT_TIMES}}),

@@ -15,6 +15,12 @@ std::string command_line(const std::vector<std::string>& words);
 Program previrt_run(const std::string& kernel, const std::string& initrd,
                     const std::vector<std::string>& options, const Settings& settings);
 
+// The names with a comma behind each, for a script.
+std::string listed(const std::vector<std::string>& names);
+// `previrt run` of a script with these settings in its environment. This machine's root is the guest's.
+Program command_on_root(const std::string& kernel, const std::vector<std::string>& options,
+                        const Settings& settings, const std::string& script);
+
 // The files that a place boots and runs.
 struct MeasuredFiles {
     std::string kernel;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/files/bench.hpp"
 
+#include "bench/failed_rows.hpp"
 #include "bench/files/rows.hpp"
 #include "bench/left_out.hpp"
 #include "bench/measured_places.hpp"
@@ -11,6 +12,7 @@
 #include "bench/peers/user_mode_linux.hpp"
 #include "bench/results/save_result.hpp"
 #include "bench/timed_program.hpp"
+#include "bench/turns.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 #include "host/tree.hpp"
@@ -59,16 +61,12 @@ public:
         for (const std::string& name : choose_columns(all, options_.columns)) {
             try_place(name, [&] { places_.push_back({.name = name, .run = find(name), .rows = {}}); });
         }
-        for (unsigned run = 1; run <= options_.runs; ++run) {
-            for (auto place = places_.begin(); place != places_.end();) {
-                // In a thread of its own: behind a guest under KVM, Linux counts too little for what the same
-                // thread starts.
-                const bool works = try_place(place->name, [&] {
-                    std::async(std::launch::async, [&] { measure(*place, run); }).get();
-                });
-                place = works ? place + 1 : places_.erase(place);
-            }
-        }
+        take_turns(places_, options_.runs, [&](Place& place) {
+            // In a thread of its own: behind a guest under KVM, Linux counts too little for what the same
+            // thread starts.
+            return try_place(place.name,
+                             [&] { std::async(std::launch::async, [&] { measure(place); }).get(); });
+        });
         print();
         save_result(options_.kernel, json());
     }
@@ -89,11 +87,7 @@ private:
     [[nodiscard]] static std::string script() { return in_source_tree("bench/guest/files.sh"); }
 
     [[nodiscard]] Settings settings(const std::string& place) const {
-        std::string names;
-        for (const std::string& name : rows_) {
-            names += name + ",";
-        }
-        return {{"files_rows", names},
+        return {{"files_rows", listed(rows_)},
                 {"files_place", place},
                 {"files_folder", folder()},
                 {"files_seconds", std::to_string(options_.seconds)},
@@ -142,16 +136,10 @@ private:
     }
 
     [[nodiscard]] Program command_in_guest(const std::string& on) const {
-        Program program{.arguments = {program_beside_this("previrt"), "run", kernel_, "--on", on, "--quiet",
-                                      "--memory", guest_memory, "--root", "/", "--share", folder(), "--disk",
-                                      disk(), "--disk", cold() + ",ro", "--", "env"},
-                        .directory = {},
-                        .environment = {}};
-        for (const auto& [name, value] : settings("command")) {
-            program.arguments.push_back(name + "=" + value);
-        }
-        program.arguments.push_back(script());
-        return program;
+        return command_on_root(kernel_,
+                               {"--on", on, "--memory", guest_memory, "--share", folder(), "--disk", disk(),
+                                "--disk", cold() + ",ro"},
+                               settings("command"), script());
     }
 
     static bool is_peer(const std::string& name) {
@@ -180,22 +168,14 @@ private:
         }
     }
 
-    // Places take turns, so that other load on the machine affects all of them.
-    void measure(Place& place, unsigned run) const {
-        std::cerr << "previrt: run " << run << " of " << options_.runs << ": " << place.name << '\n';
+    void measure(Place& place) const {
         prepare();
         const ProcessorMeter meter;
         FilesRowsReader reader([&] { return meter.used(); });
         const TimedEnd end = place.run(
             [&](std::string_view line, std::chrono::nanoseconds now) { reader.read_line(line, now); });
         reader.require(rows_, end.last_lines);
-        for (const auto& [row, status] : reader.failed()) {
-            const std::string reason = row + " failed with status " + std::to_string(status);
-            if (!is_peer(place.name)) {
-                throw InputError(reason + "; the last lines:\n" + end.last_lines);
-            }
-            std::cerr << "previrt: " << place.name << ": " << reason << '\n';
-        }
+        report_failed_rows(reader.failed(), place.name, is_peer(place.name), end.last_lines);
         place.rows.insert(place.rows.end(), reader.done().begin(), reader.done().end());
     }
 

@@ -4,13 +4,9 @@
 # A machine finds its disks by their sizes; other places have files for them.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 if [ "$files_place" = machine ]; then
-    mount -t proc none /proc
-    mount -t sysfs none /sys
-    grep -q " /dev devtmpfs " /proc/mounts || mount -t devtmpfs none /dev
-    mkdir -p /dev/shm && mount -t tmpfs none /dev/shm
+    . "${0%/*}/machine.sh"
     # shellcheck disable=SC2086
     mount $files_mount "$files_folder"
-    exec </dev/console >/dev/console 2>&1
 fi
 export TMPDIR="$files_folder/temporary" GIT_OPTIONAL_LOCKS=0
 

@@ -12,6 +12,7 @@
 #include "bench/peers/user_mode_linux.hpp"
 #include "bench/results/save_result.hpp"
 #include "bench/results/time_table.hpp"
+#include "bench/turns.hpp"
 #include "host/program_file.hpp"
 #include "host/temporary_directory.hpp"
 #include "monitor/network/tap.hpp"
@@ -49,12 +50,8 @@ public:
             });
         }
         enter_network_namespace(tap, network_peer, options_.traffic.mtu);
-        for (unsigned run = 1; run <= runs_; ++run) {
-            for (auto place = places_.begin(); place != places_.end();) {
-                const bool works = try_place(place->name, [&] { measure(*place, run); });
-                place = works ? place + 1 : places_.erase(place);
-            }
-        }
+        take_turns(places_, runs_,
+                   [&](Place& place) { return try_place(place.name, [&] { measure(place); }); });
         print();
         save_result(options_.kernel, json());
     }
@@ -135,9 +132,7 @@ private:
         return left_out_.try_step(name, name != all_names().front(), step);
     }
 
-    // Places take turns, so that other load on the machine affects all of them.
-    void measure(Place& place, unsigned run) const {
-        std::cerr << "previrt: run " << run << " of " << runs_ << ": " << place.name << '\n';
+    void measure(Place& place) const {
         Program program = place.program;
         Descriptor end; // only one process may have it open
         if (place.inherits_tap) {

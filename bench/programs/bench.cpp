@@ -12,6 +12,7 @@
 #include "bench/results/save_result.hpp"
 #include "bench/results/time_table.hpp"
 #include "bench/timed_program.hpp"
+#include "bench/turns.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
 #include "host/tree.hpp"
@@ -21,7 +22,6 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <iostream>
 
 namespace previrt {
 
@@ -54,12 +54,8 @@ public:
             try_place(name, [&] { places_.push_back({.name = name, .program = find(name), .times = {}}); });
         }
         move_to_processor(processor_);
-        for (unsigned run = 1; run <= options_.runs; ++run) {
-            for (auto place = places_.begin(); place != places_.end();) {
-                const bool works = try_place(place->name, [&] { measure(*place, run); });
-                place = works ? place + 1 : places_.erase(place);
-            }
-        }
+        take_turns(places_, options_.runs,
+                   [&](Place& place) { return try_place(place.name, [&] { measure(place); }); });
         print();
         save_result(options_.kernel, json());
     }
@@ -72,11 +68,7 @@ private:
     };
 
     [[nodiscard]] Settings settings(const char* place) const {
-        std::string names;
-        for (const std::string& name : programs_) {
-            names += name + ",";
-        }
-        return {{"programs", names}, {"place", place}};
+        return {{"programs", listed(programs_)}, {"place", place}};
     }
 
     [[nodiscard]] std::function<Program()> find(const std::string& name) {
@@ -113,9 +105,7 @@ private:
         return left_out_.try_step(name, name == "UML" || name == "gVisor", step);
     }
 
-    // Places take turns, so that other load on the machine affects all of them.
-    void measure(Place& place, unsigned run) const {
-        std::cerr << "previrt: run " << run << " of " << options_.runs << ": " << place.name << '\n';
+    void measure(Place& place) const {
         ProgramTimesReader reader;
         const TimedEnd end =
             run_timed(place.program(), ends_within, [&](std::string_view line, std::chrono::nanoseconds now) {

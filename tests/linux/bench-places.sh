@@ -5,11 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 bench=$1 previrt=$3 columns=$4
 
-status=0
-"$previrt" bench "$bench" --columns "$columns" --runs 2 --sample 500 --json "$work/figures.json" --plot "$work/chart.svg" \
-    2>"$work/messages" >"$work/table" || status=$?
-cat "$work/messages" "$work/table"
-[ "$status" -eq 0 ] || { echo "bench-places: FAILED with status $status"; exit 1; }
+run_bench "$bench" --columns "$columns" --runs 2 --sample 500 --plot "$work/chart.svg"
 "$previrt" bench plot "$work/figures.json" --plot "$work/again.svg"
 cmp "$work/chart.svg" "$work/again.svg" || { echo "bench-places: FAILED: the chart is not that of the figures"; exit 1; }
 python3 - "$work/figures.json" "$bench" "$columns" "$work/chart.svg" <<'CHECK'

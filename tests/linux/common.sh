@@ -9,6 +9,15 @@ cache=${PREVIRT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/previrt}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Leaves $work/figures.json.
+run_bench() { # BENCH OPTION ...
+    local status=0
+    # shellcheck disable=SC2154 # the test's
+    "$previrt" bench "$@" --json "$work/figures.json" 2>"$work/messages" >"$work/table" || status=$?
+    cat "$work/messages" "$work/table"
+    [ "$status" -eq 0 ] || { echo "bench $1: FAILED with status $status"; exit 1; }
+}
+
 # The source that a kernel was built from.
 source_of() {
     sed -n "s/.*'-C' '\([^']*\)'.*/\1/p" "$1/make"
