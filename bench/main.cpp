@@ -8,6 +8,7 @@
 #include "bench/linux_process.hpp"
 #include "bench/linux_xen.hpp"
 #include "bench/network/bench.hpp"
+#include "bench/processors/bench.hpp"
 #include "bench/programs/bench.hpp"
 #include "bench/results/plot_results.hpp"
 #include "bench/results/save_result.hpp"
@@ -34,6 +35,26 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
 
 void add_plot_option(CLI::App& command, std::string& plot) {
     command.add_option("--plot", plot, "Draw the table as a chart, into this SVG file");
+}
+
+void add_columns_option(CLI::App& command, std::vector<std::string>& columns) {
+    command
+        .add_option("--columns", columns,
+                    "Only these columns, by their names in the table, separated by commas (all)")
+        ->delimiter(',');
+}
+
+void add_rows_option(CLI::App& command, std::vector<std::string>& rows, const std::vector<std::string>& all) {
+    command.add_option("--rows", rows, "Only these, separated by commas (all)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(all));
+}
+
+void add_runs_option(CLI::App& command, unsigned& runs) {
+    command
+        .add_option("--runs", runs,
+                    "Number of runs; each starts and measures every place (" + std::to_string(runs) + ")")
+        ->check(CLI::Range(1, 1000));
 }
 
 // Files that cannot be written are refused before the bench begins.
@@ -64,12 +85,8 @@ void add_bench_of_places(CLI::App& bench, Action& action, const char* name, cons
     const auto options = std::make_shared<PlaceBenchOptions>();
     add_bench_options(*command, options->kernel);
     add_plot_option(*command, options->kernel.plot);
-    command
-        ->add_option("--columns", options->columns,
-                     "Only these columns, by their names in the table, separated by commas (all)")
-        ->delimiter(',');
-    command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (10)")
-        ->check(CLI::Range(1, 1000));
+    add_columns_option(*command, options->columns);
+    add_runs_option(*command, options->runs);
     command
         ->add_option("--sample", options->effort.sample_microseconds,
                      "Least microseconds of a sample; a run takes three samples of each operation (10000)")
@@ -132,15 +149,11 @@ void add_bench_programs(CLI::App& bench, Action& action) {
     const auto options = std::make_shared<ProgramsBenchOptions>();
     add_bench_options(*command, options->kernel);
     add_plot_option(*command, options->kernel.plot);
-    command
-        ->add_option("--columns", options->columns,
-                     "Only these columns, by their names in the table, separated by commas (all)")
-        ->delimiter(',');
+    add_columns_option(*command, options->columns);
     command->add_option("--programs", options->programs, "Only these, separated by commas (all)")
         ->delimiter(',')
         ->check(CLI::IsMember(measured_programs()));
-    command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (1)")
-        ->check(CLI::Range(1, 1000));
+    add_runs_option(*command, options->runs);
     set_action(*command, action, options, options->kernel, bench_programs);
 }
 
@@ -152,15 +165,9 @@ void add_bench_files(CLI::App& bench, Action& action) {
     options->kernel.configuration = "container"; // fio needs its asynchronous I/O
     add_bench_options(*command, options->kernel);
     add_plot_option(*command, options->kernel.plot);
-    command
-        ->add_option("--columns", options->columns,
-                     "Only these columns, by their names in the table, separated by commas (all)")
-        ->delimiter(',');
-    command->add_option("--rows", options->rows, "Only these, separated by commas (all)")
-        ->delimiter(',')
-        ->check(CLI::IsMember(measured_file_rows()));
-    command->add_option("--runs", options->runs, "Number of runs; each starts and measures every place (1)")
-        ->check(CLI::Range(1, 1000));
+    add_columns_option(*command, options->columns);
+    add_rows_option(*command, options->rows, measured_file_rows());
+    add_runs_option(*command, options->runs);
     command->add_option("--seconds", options->seconds, "Seconds of each row of a disk (3)")
         ->check(CLI::Range(1, 3600));
     command->add_option("--mebibytes", options->disk_mebibytes, "Size of a disk (256)")
@@ -168,6 +175,24 @@ void add_bench_files(CLI::App& bench, Action& action) {
     command->add_option("--source", options->source, "A tree of files in the place of Linux's source")
         ->check(CLI::ExistingDirectory);
     set_action(*command, action, options, options->kernel, bench_files);
+}
+
+void add_bench_processors(CLI::App& bench, Action& action) {
+    auto* const command =
+        bench.add_subcommand("processors", "What several processors give and cost, beside this machine's "
+                                           "own, User Mode Linux and gVisor");
+    const auto options = std::make_shared<ProcessorsBenchOptions>();
+    options->kernel.configuration = "container"; // the others are for one processor
+    add_bench_options(*command, options->kernel);
+    add_plot_option(*command, options->kernel.plot);
+    add_columns_option(*command, options->columns);
+    add_rows_option(*command, options->rows, measured_processor_rows());
+    add_runs_option(*command, options->runs);
+    command->add_option("--seconds", options->seconds, "Seconds of each row that is not a whole program (3)")
+        ->check(CLI::Range(1, 3600));
+    command->add_option("--cpus", options->processors, "Processors of the columns with a number (2)")
+        ->check(CLI::Range(2, 64));
+    set_action(*command, action, options, options->kernel, bench_processors);
 }
 
 void add_plot_of_results(CLI::App& bench, Action& action) {
@@ -216,6 +241,7 @@ void add_bench(CLI::App& app, Action& action) {
     add_bench_net(*command, action);
     add_bench_programs(*command, action);
     add_bench_files(*command, action);
+    add_bench_processors(*command, action);
     add_plot_of_results(*command, action);
 }
 

@@ -30,6 +30,7 @@ std::string package_of(const std::string& name) {
         {"busybox", "busybox-static"},
         {"depmod", "kmod"},
         {"dpkg-deb", "dpkg"},
+        {"hackbench", "rt-tests"},
         {"ld", "binutils"},
         {"ld.lld-19", "lld-19"},
         {"ldd", "libc-bin"},

@@ -18,7 +18,8 @@ kernel_packages=(
 # shellcheck disable=SC2034
 test_packages=(
     btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 debootstrap e2fsprogs fio iproute2 iptables libclang-19-dev
-    libclang-rt-19-dev lld-19 llvm-19 nftables python3-pip qemu-system-common qemu-utils udev xfsprogs zstd
+    libclang-rt-19-dev lld-19 llvm-19 nftables python3-pip qemu-system-common qemu-utils rt-tests udev xfsprogs
+    zstd
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

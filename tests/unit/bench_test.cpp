@@ -3,9 +3,11 @@
 #include "bench/idle/guest.hpp"
 #include "bench/idle/process_table.hpp"
 #include "bench/measured_place.hpp"
+#include "bench/measuring_processor.hpp"
 #include "bench/network/processor_meter.hpp"
 #include "bench/peers/gvisor.hpp"
 #include "bench/place_bench.hpp"
+#include "bench/processors/rows.hpp"
 #include "bench/programs/times.hpp"
 #include "bench/results/spread.hpp"
 #include "bench/timed_program.hpp"
@@ -230,6 +232,32 @@ TEST(FilesRows, SayWhichFailedAndWhichIsMissing) {
     EXPECT_EQ(reader.failed(), (std::map<std::string, int>{{"find", 3}}));
     EXPECT_NO_THROW(reader.require({"find"}, ""));
     EXPECT_THROW(reader.require({"find", "untar"}, ""), InputError);
+}
+
+TEST(ProcessorRows, AreWhatThePlaceMeasured) {
+    ProcessorRowsReader reader;
+    reader.read_line("Running in process mode");
+    reader.read_line("processors count 2");
+    reader.read_line("processors row compute 1500.5");
+    reader.read_line("processors row membarrier 0");
+    reader.read_line("processors failed hackbench 1");
+    EXPECT_NO_THROW(reader.require({"compute", "hackbench"}, 2, ""));
+    EXPECT_EQ(reader.done(), (std::map<std::string, double>{{"compute", 1500.5}}));
+    EXPECT_EQ(reader.failed(), (std::map<std::string, int>{{"hackbench", 1}}));
+    EXPECT_THROW(reader.require({"compute", "membarrier"}, 2, ""), InputError);
+}
+
+TEST(ProcessorRows, OfAnotherNumberOfProcessorsAreRefused) {
+    ProcessorRowsReader reader;
+    reader.read_line("processors count 1");
+    reader.read_line("processors row compute 1500.5");
+    EXPECT_THROW(reader.require({"compute"}, 2, ""), InputError);
+}
+
+TEST(LimitedTo, AProgramHasSoManyProcessors) {
+    const ProgramOutput output = read_program(limited_to(1, shell("nproc")));
+    EXPECT_EQ(output.text, "1\n");
+    EXPECT_THROW(limited_to(100000, shell("nproc")), InputError);
 }
 
 TEST(IdleGuest, IsUpOnceItSaysSoAndEndsWithIt) {
