@@ -71,6 +71,21 @@ Host new_host(unsigned processor) {
             .local_entries = 0};
 }
 
+// Returns 0, or an error number.
+std::int64_t make_process(Host& host, std::int64_t (*clone)(Host*)) {
+    ++counters.hypercalls[call_make_host];
+    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
+    std::int64_t identity = interrupted;
+    while (identity == interrupted) {
+        identity = clone(&host);
+    }
+    if (identity < 0) {
+        return -identity;
+    }
+    host.identity = static_cast<std::int32_t>(identity);
+    return 0;
+}
+
 // The new process maps the same as the current one.
 bool make_host(Host& host) {
     host = new_host(current->processor);
@@ -78,16 +93,9 @@ bool make_host(Host& host) {
     host.mapped_ranges = current->mapped_ranges;
     host.local_table_version = current->local_table_version;
     host.local_entries = current->local_entries;
-    ++counters.hypercalls[call_make_host];
-    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
-    std::int64_t identity = interrupted;
-    while (identity == interrupted) {
-        identity = clone_host(&host);
-    }
-    if (identity < 0) {
+    if (make_process(host, clone_host) != 0) {
         return false;
     }
-    host.identity = static_cast<std::int32_t>(identity);
     start_user_calls_of(number_of(host));
     return true;
 }
@@ -176,16 +184,11 @@ void make_processor(unsigned processor) {
     host.kernel_changes_seen = current->kernel_changes_seen;
     of_processor(processor, current) = &host;
     of_processor(processor, own_count) = 1;
-    constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
-    std::int64_t identity = interrupted;
-    while (identity == interrupted) {
-        identity = clone_processor(&host);
-    }
-    if (identity < 0) {
+    const std::int64_t error = make_process(host, clone_processor);
+    if (error != 0) {
         stop_guest("the host gives no process for another processor; error",
-                   static_cast<std::uint64_t>(-identity));
+                   static_cast<std::uint64_t>(error));
     }
-    host.identity = static_cast<std::int32_t>(identity);
 }
 
 void interrupt_processor(unsigned processor) {

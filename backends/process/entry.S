@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The entries into the VMM and the exits, in any of the guest's host processes. They share all memory used
-// here except their signals' stacks, and one of them at a time runs the virtual processor.
+// here except their signals' stacks and each processor's own pages (processors.hpp). One of a processor's
+// processes at a time runs that processor.
 //
 // Signals come at any time. In .text the VMM is at work, and a signal is only noted (`pending`). The code in
 // .guest_text acts for the guest, and a signal there came to the guest.
@@ -225,12 +226,9 @@ wait_for_turn: // RBX is the current process. No stack: the other process uses i
 	popq %rbx
 	ret
 
-// RDI is the new process's Host. Returns its number, or an error number; the new process waits for its turn.
-	.globl clone_host
-clone_host:
-	pushq %rbx
-	movq %rdi, %rbx
-	movl $CLONE_FLAGS, %edi
+// Makes a process like this one, on the same stack. RAX is its number, or an error number. ZF is set in the new process.
+	.macro clone flags
+	movl \flags, %edi
 	xorl %esi, %esi
 	xorl %edx, %edx
 	xorl %r10d, %r10d
@@ -238,6 +236,14 @@ clone_host:
 	movl $CALL_CLONE, %eax
 	syscall
 	testq %rax, %rax
+	.endm
+
+// RDI is the new process's Host. Returns its number, or an error number; the new process waits for its turn.
+	.globl clone_host
+clone_host:
+	pushq %rbx
+	movq %rdi, %rbx
+	clone $CLONE_FLAGS
 	jz 1f
 	popq %rbx
 	ret
@@ -252,14 +258,7 @@ clone_host:
 clone_processor:
 	pushq %rbx
 	movq %rdi, %rbx
-	movl $CLONE_FLAGS, %edi
-	xorl %esi, %esi
-	xorl %edx, %edx
-	xorl %r10d, %r10d
-	xorl %r8d, %r8d
-	movl $CALL_CLONE, %eax
-	syscall
-	testq %rax, %rax
+	clone $CLONE_FLAGS
 	jz 1f
 	popq %rbx
 	ret
@@ -279,14 +278,7 @@ clone_user_template:
 	pushq %rbp
 	movq %rdi, %rbx
 	movq %rsi, %rbp
-	movl $(CLONE_FLAGS | CLONE_FILES), %edi
-	xorl %esi, %esi
-	xorl %edx, %edx
-	xorl %r10d, %r10d
-	xorl %r8d, %r8d
-	movl $CALL_CLONE, %eax
-	syscall
-	testq %rax, %rax
+	clone $(CLONE_FLAGS | CLONE_FILES)
 	jz 1f
 	popq %rbp
 	popq %rbx

@@ -119,7 +119,7 @@ std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
     return areas + ((processor - 1) * area_bytes()) + (place - processor_start);
 }
 
-void follow_what_gathered() {
+void follow_changes_if_gathered() {
     if (was_gathered) {
         was_gathered = false;
         follow_changes();

@@ -28,8 +28,8 @@ Value& of_processor(unsigned processor, Value& variable) {
 }
 
 // The processor is about to leave the VMM. If it was gathered, its mappings follow all changes.
-void follow_what_gathered();
-// Waits until this word is not 0, and lets other processors have the VMM. `when`: as for futexes, or nullptr.
+void follow_changes_if_gathered();
+// Waits until this word is not 0, and lets other processors have the VMM. `timeout`: a futex's, or nullptr.
 void sleep_on(const std::uint32_t& word, const void* timeout);
 
 } // namespace previrt::process

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What several processors do together, and to each other.
+ * Measures the common work of several processors, and the interrupts that one sends to the others.
  *   processors count                 how many this program may use: processors count NUMBER
  *   processors row NAME SECONDS      measures for so long
  *   processors command NAME COMMAND  measures one run of a command
- * The two latter print: processors row NAME NANOSECONDS, by this kernel's clock.
+ * The last two print: processors row NAME NANOSECONDS, by this kernel's clock.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rows of `previrt bench processors`: $processors_rows names them, with a comma behind each. A row that fails has a line: processors
-# failed ROW STATUS. Those that are done have processors.c's ($processors_program).
+# The rows of `previrt bench processors`: $processors_rows names them, with a comma behind each. $processors_program (processors.c) prints
+# the line of a row that is done. A row that fails has a line: processors failed ROW STATUS.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 [ "$processors_place" != machine ] || . "${0%/*}/machine.sh"
 trap 'rm -rf "$TMPDIR"' EXIT

@@ -15,7 +15,7 @@ enum Register : std::uint8_t {
     first_entry = 0x10
 };
 
-constexpr std::uint32_t version_value = (IoApic::pins - 1) << 16U | 0x20U;
+constexpr std::uint32_t version_value = (IoApic::pins - 1) << 16U | IoApic::version;
 constexpr std::uint32_t id_bits = 0x0f000000;
 
 constexpr std::uint64_t entry_logical = 1U << 11U;

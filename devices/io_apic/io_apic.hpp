@@ -13,6 +13,7 @@ namespace previrt {
 // The 82093AA I/O APIC, with the end-of-interrupt register of version 0x20. Before start() there is none.
 struct IoApic {
     static constexpr unsigned pins = 24;
+    static constexpr std::uint8_t version = 0x20;
     static constexpr std::uint64_t place = 0xfec00000;
     static constexpr std::uint64_t place_bytes = 0x1000;
 

@@ -7,9 +7,9 @@
 
 namespace previrt {
 
-// What local APICs and I/O APICs send to local APICs.
+// A message from a local APIC or an I/O APIC to local APICs.
 struct InterruptMessage {
-    // Only local APICs send to the last three.
+    // Only a local APIC sends to the last three.
     enum class Destination : std::uint8_t { physical, logical, self, all, all_but_self };
 
     Destination destination;

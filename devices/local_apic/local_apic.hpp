@@ -30,7 +30,7 @@ struct LocalApic {
     std::array<std::uint32_t, 8> in_service{}; // ISR
     std::array<std::uint32_t, 8> triggers{};   // TMR: 1 is level
     ApicTimer timer{};
-    // What the processor has to do. It clears the requests when it does it.
+    // Requests to the processor. It clears each of them when it serves it.
     bool nmi_requested = false;
     bool reset_requested = false; // by INIT
     bool waits_for_start = false; // between INIT and the start message (SIPI)

@@ -75,6 +75,7 @@ struct Pc {
 
     static constexpr unsigned boot_processor = 0;
     static constexpr unsigned timer_irq = 0;
+    static constexpr unsigned cascade_irq = 2; // from the second 8259
     static constexpr unsigned uart_irq = 4;
     static constexpr unsigned rtc_irq = 8;
     static constexpr unsigned network_irq = 11;
@@ -99,10 +100,7 @@ struct Pc {
     static constexpr std::uint16_t uart_port = 0x3f8;
 
     // The I/O APIC's pin of an interrupt line. The 8259s' cascade has none, and its number is the timer's.
-    static constexpr unsigned io_apic_pin(unsigned irq) {
-        constexpr unsigned cascade = 2;
-        return irq == timer_irq ? cascade : irq;
-    }
+    static constexpr unsigned io_apic_pin(unsigned irq) { return irq == timer_irq ? cascade_irq : irq; }
 
     // Called once on a new Pc: the state that firmware leaves.
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);

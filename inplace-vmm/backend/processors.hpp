@@ -10,7 +10,7 @@ namespace previrt::backend {
 
 unsigned processor_count(); // fixed from the start
 // That processor enters the VMM soon, or returns from idle(), and looks for events. If it was never started,
-// it begins with processor_begun().
+// it begins with begin_processor().
 void notify_processor(unsigned processor);
 // Another processor may execute the VMM meanwhile.
 void let_others_go_on();

@@ -200,12 +200,8 @@ static void check_destinations(void) {
 void guest(void) {
     load_descriptor_tables();
     load_page_tables();
-    map_apic();
-    map_io_apic();
-    quiet_timer();
-    mask_all_interrupts();
+    start_apics();
     processor = read_apic(apic_id) >> 24;
-    write_apic(apic_spurious_vector, apic_on | 0xff);
     handlers[timer_vector] = take_timer;
     handlers[clock_vector] = take_clock;
     handlers[uart_vector] = take_uart;

@@ -52,11 +52,7 @@ static unsigned count_after(unsigned expected) {
 void guest(void) {
     load_descriptor_tables();
     load_page_tables();
-    map_apic();
-    map_io_apic();
-    quiet_timer();
-    mask_all_interrupts();
-    write_apic(apic_spurious_vector, apic_on | 0xff);
+    start_apics();
     handlers[vector_nmi] = take;
 
     send();

@@ -168,11 +168,7 @@ static void check_device(void) {
 void guest(void) {
     load_descriptor_tables();
     load_page_tables();
-    map_apic();
-    map_io_apic();
-    quiet_timer();
-    mask_all_interrupts();
-    write_apic(apic_spurious_vector, apic_on | 0xff);
+    start_apics();
     write_apic(apic_logical_destination, 0x01000000);
     write_apic(apic_destination_format, UINT32_MAX);
     handlers[message_vector] = take_message;

@@ -2,10 +2,10 @@
 # processors.sh ON KERNEL-DIRECTORY PREVIRT PROCESSORS [SECONDS]
 # A guest with several processors: programs run on each of them, several at a time; memory that threads share, and that one of them
 # takes away from the others; processors that are taken out and put back under load. The kernel complains of nothing.
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 previrt=$3 processors=$4 seconds=${5:-5}
 
-gcc -O2 -pthread -o "$work/shared" "$(dirname "${BASH_SOURCE[0]}")/guest/shared.c"
+gcc -O2 -pthread -o "$work/shared" "$here/guest/shared.c"
 cat >"$work/guest.sh" <<'END'
 set -e
 processors=$1 seconds=$2 folder=$3

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "devices/local_apic/local_apic.hpp"
+#include "frontends/x86/devices/machine.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
 #include <cstdint>
 
 // The processor's side of its local APIC (devices/local_apic): two MSRs, and CR8.
 namespace previrt {
+
+// Of the processor that executes the VMM.
+inline LocalApic& own_local_apic() {
+    return pc.local_apics.of(vcpu.number);
+}
 
 std::uint64_t read_apic_base();
 bool write_apic_base(std::uint64_t value); // false: #GP

@@ -20,7 +20,6 @@ constexpr std::uint64_t pointer_at = 0xf0000;
 constexpr std::uint64_t table_at = 0xf0010;
 constexpr std::uint8_t revision = 4;
 constexpr std::uint8_t io_apic_id = 0;
-constexpr std::uint8_t io_apic_version = 0x20;
 
 enum EntryType : std::uint8_t { of_processor, of_bus, of_io_apic, of_interrupt, of_local_interrupt };
 enum InterruptType : std::uint8_t { vectored = 0, nmi = 1, external = 3 };
@@ -169,9 +168,8 @@ std::uint32_t add_pci_interrupts(Table& table) {
 
 void add_isa_interrupts(Table& table, std::uint32_t used) {
     constexpr unsigned isa_interrupts = 16;
-    constexpr unsigned cascade = 2;
     for (unsigned irq = 0; irq < isa_interrupts; ++irq) {
-        if (irq != cascade && (used >> irq & 1U) == 0) {
+        if (irq != Pc::cascade_irq && (used >> irq & 1U) == 0) {
             table.add(InterruptEntry{.type = of_interrupt,
                                      .interrupt = vectored,
                                      .flags = 0,
@@ -210,7 +208,7 @@ void write_mp_table() {
     table.add(BusEntry{.type = of_bus, .bus = isa_bus, .name = {'I', 'S', 'A', ' ', ' ', ' '}});
     table.add(IoApicEntry{.type = of_io_apic,
                           .id = io_apic_id,
-                          .version = io_apic_version,
+                          .version = IoApic::version,
                           .flags = 1,
                           .address = static_cast<std::uint32_t>(IoApic::place)});
     add_isa_interrupts(table, add_pci_interrupts(table));

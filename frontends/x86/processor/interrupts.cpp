@@ -3,6 +3,7 @@
 
 #include "frontends/x86/devices/console_ports.hpp"
 #include "frontends/x86/devices/machine.hpp"
+#include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/processor_start.hpp"
 #include "frontends/x86/processor/usual_return.hpp"
@@ -16,12 +17,8 @@ namespace previrt {
 
 namespace {
 
-LocalApic& local_apic() {
-    return pc.local_apics.of(vcpu.number);
-}
-
-// Of each processor that executes hlt with interrupts disabled, or waits for its start.
-[[gnu::section(".bss.cache")]] std::uint64_t stopped_processors;
+// A bit for each processor that executes hlt with interrupts disabled.
+[[gnu::section(".bss.cache")]] std::uint64_t halted_processors;
 
 std::uint64_t own_bit() {
     return std::uint64_t{1} << (vcpu.number % LocalApics::most);
@@ -29,9 +26,9 @@ std::uint64_t own_bit() {
 
 // Nothing wakes the last of them.
 void end_if_all_are_halted() {
-    stopped_processors |= own_bit();
+    halted_processors |= own_bit();
     for (unsigned i = 0; i < pc.local_apics.count; ++i) {
-        const bool is_stopped = (stopped_processors >> i & 1U) != 0 || pc.local_apics.of(i).waits_for_start;
+        const bool is_stopped = (halted_processors >> i & 1U) != 0 || pc.local_apics.of(i).waits_for_start;
         if (!is_stopped) {
             return;
         }
@@ -45,8 +42,7 @@ void end_if_all_are_halted() {
 }
 
 bool wakes() {
-    return nmi_is_due() || reset_is_requested() ||
-           (vcpu.interrupt_flag && pc.interrupt_requested(vcpu.number));
+    return nmi_is_due() || reset_is_requested() || interrupt_is_due();
 }
 
 } // namespace
@@ -62,11 +58,11 @@ void deliver_due_interrupt() {
 }
 
 bool nmi_is_due() {
-    return local_apic().nmi_requested && !vcpu.nmi_blocked;
+    return own_local_apic().nmi_requested && !vcpu.nmi_blocked;
 }
 
 void deliver_due_nmi() {
-    local_apic().nmi_requested = false;
+    own_local_apic().nmi_requested = false;
     vcpu.nmi_blocked = true;
     usual_return.code = 0; // only the general way of iret ends the block
     record_event(Event::interrupt, vcpu.registers.rip, non_maskable_interrupt);
@@ -85,7 +81,7 @@ void halt() {
         backend::take_events();
         take_events();
     }
-    stopped_processors &= ~own_bit();
+    halted_processors &= ~own_bit();
     pc.rest_processor(false);
 }
 

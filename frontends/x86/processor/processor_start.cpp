@@ -3,6 +3,7 @@
 
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/port_access.hpp"
+#include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
@@ -31,10 +32,6 @@ namespace previrt {
 namespace {
 
 using start_up::StartingProcessor;
-
-LocalApic& local_apic() {
-    return pc.local_apics.of(vcpu.number);
-}
 
 // Guest-physical; ~0: the processor would fault. No access crosses the end of a page that is mapped
 // elsewhere.
@@ -221,20 +218,21 @@ void load(const StartingProcessor& processor) {
 
 void wait_for_start() {
     stop_timer();
-    while (!local_apic().start_requested) {
+    while (!own_local_apic().start_requested) {
         notify_processors();
         backend::idle();
         backend::take_events();
     }
-    local_apic().start_requested = false;
-    local_apic().reset_requested = false; // it was reset all the time
+    own_local_apic().start_requested = false;
+    own_local_apic().reset_requested = false; // it was reset all the time
 }
 
 // From real-address mode to 64-bit mode.
 void execute_start_up_code() {
     constexpr std::uint64_t most_steps = 10000; // at a time
     reset_vcpu();
-    StartingProcessor processor = start_up::after_start_up(local_apic().start_vector, guest_cpuid(1, 0).eax);
+    StartingProcessor processor =
+        start_up::after_start_up(own_local_apic().start_vector, guest_cpuid(1, 0).eax);
     start_up::Surroundings machine = surroundings;
     machine.offered_cr4 = offered_cr4_bits();
     for (;;) {
@@ -267,7 +265,7 @@ void begin_processor() {
 }
 
 bool reset_is_requested() {
-    return local_apic().reset_requested;
+    return own_local_apic().reset_requested;
 }
 
 void reset_processor() {

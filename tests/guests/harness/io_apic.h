@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The I/O APIC's registers: load_page_tables, then map_io_apic.
+ * The I/O APIC's registers: load_page_tables, then start_apics.
  */
 #pragma once
 
 #include "apic.h"
 #include "paging.h"
+#include "pic.h"
+#include "timer.h"
 
 #include <previrt/annotate.h>
 #include <stdint.h>
@@ -24,8 +26,13 @@ enum {
     io_apic_level = 1 << 15,
 };
 
-static inline void map_io_apic(void) {
+/* Both APICs are mapped, the local one is on, and no interrupt is to come. */
+static inline void start_apics(void) {
+    map_apic();
     map_page(io_apic_place, io_apic_place, page_present | page_writable);
+    quiet_timer();
+    mask_all_interrupts();
+    write_apic(apic_spurious_vector, apic_on | 0xff);
 }
 
 static inline uint32_t read_io_apic(unsigned number) {

@@ -11,8 +11,8 @@
 
 enum { most_processors = 8 };
 
-/* What a processor other than the first does, in the first one's page tables, GDT and IDT, on a stack of its
-   own, with interrupts disabled. It halts when this returns. */
+/* The work of a processor other than the first. The processor has the first one's page tables, GDT and IDT, a
+   stack of its own, and interrupts disabled. It halts when this returns. */
 typedef void processor_work(unsigned number);
 
 /* Starts the processors 1 to count - 1. Returns when all of them have begun. */
@@ -20,7 +20,7 @@ void start_processors(unsigned count, processor_work* work);
 /* Resets one, and starts it again. */
 void restart_processor(unsigned number);
 
-/* How many have begun, all starts together. */
+/* Counts all starts that have come to an end. */
 extern volatile unsigned processors_begun;
 
 static inline unsigned this_processor(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where a further processor begins: copied to 0x8000, in real-address mode with CS 0x800. As in start.S, 16-bit
+ * A further processor begins here, in a copy at 0x8000, in real-address mode with CS 0x800. As in start.S, 16-bit
  * and 32-bit code stands in a section that is not executable by its flags.
  */
 	.set code_segment, 0x10

@@ -437,12 +437,4 @@ std::optional<AddressRange> map_kernel_image(const KernelImage& /*image*/) {
     return std::nullopt;
 }
 
-// There is one processor.
-unsigned processor_count() {
-    return 1;
-}
-void notify_processor(unsigned /*processor*/) {}
-void let_others_go_on() {}
-void gather_processors() {}
-
 } // namespace previrt::backend
