@@ -96,17 +96,19 @@ void access_register(SiteFrame& frame) {
     }
     vcpu.cr3 = read_cr3();
     const bool is_write = site.kind() == SiteKind::mmio_write;
-    PageWalk walk = walk_page(instruction->effective, {.write = is_write});
-    if (may_fault(*instruction, walk)) {
-        give_back(site, frame);
-        return;
-    }
+    PageWalk walk{};
+    do {
+        walk = walk_page(instruction->effective, {.write = is_write});
+        if (may_fault(*instruction, walk)) {
+            give_back(site, frame);
+            return;
+        }
+    } while (physical_memory(walk.physical, instruction->width) == nullptr && !mark_accessed(walk, is_write));
     std::uint64_t value =
         is_write ? read_register(instruction->reg, instruction->width, instruction->rex) : 0;
     if (physical_memory(walk.physical, instruction->width) != nullptr) {
         access_memory(*instruction, value, is_write);
     } else {
-        mark_accessed(walk, is_write);
         if (is_write) {
             write_device(walk.physical, &value, instruction->width);
         } else {

@@ -63,6 +63,16 @@ bool prepare(std::uint64_t address, std::size_t bytes, Access access, PageWalk (
     return true;
 }
 
+bool begin_access(std::uint64_t address, std::size_t bytes, Access access, PageWalk (&walks)[2]) {
+    const bool crosses = bytes_in_page(address, bytes) < bytes;
+    do {
+        if (!prepare(address, bytes, access, walks)) {
+            return false;
+        }
+    } while (!mark_accessed(walks[0], access.write) || (crosses && !mark_accessed(walks[1], access.write)));
+    return true;
+}
+
 // Pages that a supervisor may read, and may write if their dirty bit is set.
 struct Translation {
     std::uint64_t key; // see key_of()
@@ -207,10 +217,9 @@ std::optional<std::uint64_t> find_table_entry(std::uint64_t address) {
         return known.physical;
     }
     PageWalk walks[2];
-    if (!prepare(address, sizeof(std::uint64_t), {.write = true}, walks)) {
+    if (!begin_access(address, sizeof(std::uint64_t), {.write = true}, walks)) {
         return {};
     }
-    mark_accessed(walks[0], true);
     remember(translation_of(table_translations, address), address, walks[0], true);
     return walks[0].physical;
 }
@@ -224,17 +233,15 @@ bool read_guest(std::uint64_t address, void* to, std::size_t bytes, Privilege pr
         }
     }
     PageWalk walks[2];
-    if (!prepare(address, bytes, {.user = privilege == Privilege::user}, walks)) {
+    if (!begin_access(address, bytes, {.user = privilege == Privilege::user}, walks)) {
         return false;
     }
     const std::size_t first = bytes_in_page(address, bytes);
-    mark_accessed(walks[0], false);
     if (privilege == Privilege::supervisor) {
         remember(translation_of(translations, address), address, walks[0], false);
     }
     read_page(walks[0].physical, to, first);
     if (first < bytes) {
-        mark_accessed(walks[1], false);
         read_page(walks[1].physical, static_cast<std::uint8_t*>(to) + first, bytes - first);
     }
     return true;
@@ -248,18 +255,16 @@ bool write_guest(std::uint64_t address, const void* from, std::size_t bytes, Pri
         }
     }
     PageWalk walks[2];
-    if (!prepare(address, bytes, {.write = true, .user = privilege == Privilege::user}, walks)) {
+    if (!begin_access(address, bytes, {.write = true, .user = privilege == Privilege::user}, walks)) {
         return false;
     }
     const std::size_t first = bytes_in_page(address, bytes);
-    mark_accessed(walks[0], true);
     before_guest_write(walks[0].physical);
     if (privilege == Privilege::supervisor) {
         remember(translation_of(translations, address), address, walks[0], true);
     }
     write_page(walks[0].physical, from, first);
     if (first < bytes) {
-        mark_accessed(walks[1], true);
         before_guest_write(walks[1].physical);
         write_page(walks[1].physical, static_cast<const std::uint8_t*>(from) + first, bytes - first);
     }

@@ -143,15 +143,21 @@ PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access
     return walk;
 }
 
-void mark_accessed(PageWalk& walk, bool write) {
+bool mark_accessed(PageWalk& walk, bool write) {
     for (unsigned level = root_level; level >= walk.leaf_level; --level) {
         const std::uint64_t wanted =
             page_accessed | (write && level == walk.leaf_level ? std::uint64_t{page_dirty} : 0);
-        if ((walk.entry[level] & wanted) != wanted) {
-            walk.entry[level] |= wanted;
-            *table_entry(walk.entry_address[level]) |= wanted;
+        std::uint64_t& entry = walk.entry[level];
+        if ((entry & wanted) == wanted) {
+            continue;
         }
+        if (!__atomic_compare_exchange_n(table_entry(walk.entry_address[level]), &entry, entry | wanted,
+                                         false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            return false;
+        }
+        entry |= wanted;
     }
+    return true;
 }
 
 std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege) {

@@ -51,8 +51,9 @@ PageWalk walk_page(std::uint64_t address, Access access);
 // As if CR3 held this root.
 PageWalk walk_page_from(std::uint64_t root, std::uint64_t address, Access access);
 
-// Sets the accessed bits of the walk, and the dirty bit for a write, as the processor does.
-void mark_accessed(PageWalk& walk, bool write);
+// Sets the accessed bits of the walk, and the dirty bit for a write, as the processor does. False: another
+// processor has changed an entry since the walk, which is to be made again.
+[[nodiscard]] bool mark_accessed(PageWalk& walk, bool write);
 
 // Reads as many bytes as are mapped, and raises no fault.
 std::size_t peek_guest(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Privilege privilege);

@@ -42,13 +42,14 @@ std::uint64_t physical_of(const StartingProcessor& processor, std::uint64_t line
     vcpu.cr0 = processor.cr0; // as the walk has to see them
     vcpu.cr4 = processor.cr4;
     vcpu.efer = processor.efer;
-    PageWalk walk = walk_page_from(
-        processor.cr3 & frame_mask, linear,
-        {.write = access == start_up::Access::write, .fetch = access == start_up::Access::fetch});
-    if (walk.faults) {
-        return ~std::uint64_t{0};
-    }
-    mark_accessed(walk, access == start_up::Access::write);
+    const Access kind{.write = access == start_up::Access::write, .fetch = access == start_up::Access::fetch};
+    PageWalk walk{};
+    do {
+        walk = walk_page_from(processor.cr3 & frame_mask, linear, kind);
+        if (walk.faults) {
+            return ~std::uint64_t{0};
+        }
+    } while (!mark_accessed(walk, kind.write));
     return walk.physical;
 }
 

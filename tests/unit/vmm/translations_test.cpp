@@ -2,6 +2,7 @@
 // Translations that the VMM keeps for a supervisor's accesses, while the tables on their way change.
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/paging/page_table_writes.hpp"
+#include "frontends/x86/paging/page_walk.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -64,6 +65,24 @@ protected:
         ASSERT_EQ(guest_entry(place(last_table, index)), entry);
     }
 };
+
+// Another processor stores between the walk and the accessed bits.
+TEST_F(Translations, AnEntryThatHasChangedSinceTheWalkGetsNoAccessedBit) {
+    constexpr unsigned slot = 3;
+    std::uint64_t& entry = guest_entry(place(last_table, slot));
+    for (const std::uint64_t changed : {std::uint64_t{0}, place(11, 0) | page_present | page_writable}) {
+        entry = place(10, 0) | page_present | page_writable;
+        PageWalk walk = walk_page(kernel_address(slot, 0), {.write = true});
+        ASSERT_FALSE(walk.faults);
+        entry = changed;
+        EXPECT_FALSE(mark_accessed(walk, true));
+        EXPECT_EQ(entry, changed);
+    }
+    PageWalk again = walk_page(kernel_address(slot, 0), {.write = true});
+    EXPECT_TRUE(mark_accessed(again, true));
+    EXPECT_EQ(entry, place(11, 0) | preset);
+    EXPECT_EQ(again.entry[1], place(11, 0) | preset);
+}
 
 TEST_F(Translations, FollowAWriteToATableOnTheirWay) {
     write_entry(kernel_address(slot_of_page, 0), 0x1000);

@@ -66,8 +66,14 @@ std::uint64_t use_in_advance(TableNumber table, unsigned index) {
     if (entry == nullptr) {
         stop_guest("a page table lies outside RAM, at", place);
     }
-    *entry |= page_accessed;
-    return *entry;
+    std::uint64_t now = __atomic_load_n(entry, __ATOMIC_RELAXED);
+    while ((now & page_present) != 0) {
+        if (__atomic_compare_exchange_n(entry, &now, now | page_accessed, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            return now | page_accessed;
+        }
+    }
+    return now; // another processor has taken it away
 }
 
 std::uint64_t entry_for(TableNumber table, unsigned index, std::uint64_t guest_entry, View child_view,

@@ -299,7 +299,9 @@ ShadowFault shadow_fault(std::uint64_t address, Access access) {
         return {FaultVerdict::device, 0};
     }
     make_room();
-    mark_accessed(walk, access.write);
+    if (!mark_accessed(walk, access.write)) {
+        return shadow_fault(address, access);
+    }
     if (access.write) {
         before_guest_write(walk.physical);
     }
