@@ -41,8 +41,7 @@ enum HostCall : std::uint8_t {
     call_wait,
     call_wake,      // of an idle processor
     call_interrupt, // of one that executes the guest
-    call_wait_for_vmm,
-    call_gather
+    call_wait_for_vmm
 };
 
 void start_hosts();

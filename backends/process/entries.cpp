@@ -423,7 +423,9 @@ void leave() {
         run_user_mode();
         prepare_to_leave();
     }
-    follow_changes_if_gathered();
+    if (was_gathered()) {
+        follow_changes();
+    }
     enter_state_instruction();
     quick_system_calls = !isolates() && system_calls_may_be_quick() && changes_are_followed() ? 1 : 0;
     fill_exit_frame();

@@ -35,7 +35,7 @@ void start_processors(unsigned count) {
     processors[0].has_begun = true;
     present = 0;
     for (unsigned i = 1; i < count; ++i) {
-        process::of_processor(i, vcpu).number = i;
+        of_processor(i, vcpu).number = i;
     }
 }
 
@@ -56,7 +56,7 @@ bool begin_processor(unsigned processor) {
 
 } // namespace previrt::fake
 
-namespace previrt::process {
+namespace previrt {
 
 std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
     const auto* const place = static_cast<const std::uint8_t*>(variable);
@@ -68,7 +68,7 @@ std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
                : fake::processors.at(processor).statics.data() + (place - __start_processor);
 }
 
-} // namespace previrt::process
+} // namespace previrt
 
 namespace previrt::backend {
 

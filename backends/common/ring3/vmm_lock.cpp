@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "backends/common/ring3/vmm_lock.hpp"
+
+#include "backends/common/ring3/flag_byte_entries.hpp"
+#include "inplace-vmm/backend/processors.hpp"
+#include "inplace-vmm/vcpu.hpp"
+
+namespace previrt {
+
+namespace {
+
+// Read by other processors, without the lock.
+[[gnu::section("processor")]] constinit Activity activity = Activity::in_vmm;
+
+[[gnu::section("processor")]] bool is_gathered;
+
+// Held by the processor that executes the VMM.
+enum Lock : std::uint32_t { lock_free, lock_held, lock_awaited };
+std::uint32_t lock = lock_free;
+
+bool is_alone() {
+    return backend::processor_count() == 1;
+}
+
+bool take_lock_if_free() {
+    std::uint32_t expected = lock_free;
+    return __atomic_compare_exchange_n(&lock, &expected, std::uint32_t{lock_held}, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+// A holder has it for about a microsecond, unless the host runs something else in its place.
+void take_lock() {
+    constexpr unsigned patience = 500;
+    for (unsigned i = 0; i < patience; ++i) {
+        if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == lock_free && take_lock_if_free()) {
+            return;
+        }
+        asm volatile("pause");
+    }
+    while (__atomic_exchange_n(&lock, std::uint32_t{lock_awaited}, __ATOMIC_ACQUIRE) != lock_free) {
+        wait_for_lock(lock, lock_awaited);
+    }
+}
+
+void give_lock() {
+    if (__atomic_exchange_n(&lock, std::uint32_t{lock_free}, __ATOMIC_SEQ_CST) == lock_awaited) {
+        wake_one_for_lock(lock);
+    }
+}
+
+void set_activity(Activity what) {
+    __atomic_store_n(&activity, what, __ATOMIC_SEQ_CST);
+}
+
+Activity activity_of(unsigned processor) {
+    return __atomic_load_n(&of_processor(processor, activity), __ATOMIC_SEQ_CST);
+}
+
+} // namespace
+
+void set_activity_of(unsigned processor, Activity what) {
+    of_processor(processor, activity) = what;
+}
+
+void enter_vmm() {
+    if (!is_alone()) {
+        set_activity(Activity::in_vmm);
+        take_lock();
+    }
+}
+
+void leave_vmm() {
+    if (!is_alone()) {
+        set_activity(Activity::in_guest);
+        give_lock();
+    }
+}
+
+void fall_asleep() {
+    if (!is_alone()) {
+        set_activity(Activity::asleep);
+        give_lock();
+    }
+}
+
+bool was_gathered() {
+    const bool result = is_gathered;
+    is_gathered = false;
+    return result;
+}
+
+} // namespace previrt
+
+namespace previrt::backend {
+
+void notify_processor(unsigned processor) {
+    note_event(processor);
+    switch (activity_of(processor)) {
+    case Activity::absent:
+        set_activity_of(processor, Activity::in_vmm);
+        begin_absent(processor);
+        break;
+    case Activity::in_vmm: // it looks before it leaves the VMM
+        break;
+    case Activity::in_guest:
+        interrupt_guest(processor);
+        break;
+    case Activity::asleep:
+        wake_sleeper(processor);
+        break;
+    }
+}
+
+void let_others_go_on() {
+    leave_vmm();
+    enter_vmm();
+}
+
+// A processor that executes its quick way of a system call only notes the first interrupt.
+void gather_processors() {
+    for (unsigned i = 0; i < processor_count(); ++i) {
+        constexpr unsigned patience = 20000;
+        if (i == vcpu.number) {
+            continue;
+        }
+        of_processor(i, is_gathered) = true;
+        while (activity_of(i) == Activity::in_guest) {
+            notify_processor(i);
+            for (unsigned spins = 0; spins < patience && activity_of(i) == Activity::in_guest; ++spins) {
+                asm volatile("pause");
+            }
+        }
+    }
+}
+
+} // namespace previrt::backend

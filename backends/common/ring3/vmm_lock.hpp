@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+// One processor at a time executes the VMM: it holds the lock from an entry to the return to the guest,
+// except while it sleeps. Each processor tells the others its activity, so that they send it no needless
+// interrupt.
+namespace previrt {
+
+enum class Activity : std::uint32_t { absent, in_vmm, in_guest, asleep };
+
+// The activity of a processor that has not begun. All others begin in the VMM.
+void set_activity_of(unsigned processor, Activity activity);
+
+// The processor sleeps from here to the next enter_vmm(). It looks for its events in between.
+void fall_asleep();
+
+// Whether the processor was gathered since the last call. It must not go on with translations that have
+// changed.
+bool was_gathered();
+
+// Provided by each back-end. A static of section `processor` has one copy for each processor: this is the
+// other processor's.
+std::uint8_t* memory_of_processor(unsigned processor, const void* variable);
+template <typename Value>
+Value& of_processor(unsigned processor, Value& variable) {
+    return *reinterpret_cast<Value*>(memory_of_processor(processor, static_cast<const void*>(&variable)));
+}
+// Likewise. Waits while the lock has this value, and may return before.
+void wait_for_lock(const std::uint32_t& lock, std::uint32_t value);
+void wake_one_for_lock(const std::uint32_t& lock);
+// Likewise. The processor sees the event when it looks.
+void note_event(unsigned processor);
+void begin_absent(unsigned processor);
+void interrupt_guest(unsigned processor);
+void wake_sleeper(unsigned processor);
+
+} // namespace previrt
