@@ -92,7 +92,9 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
             "--memory", options->memory,
             "Its RAM (256M); docs/process.md says how much memory a guest in a process takes beside it")
         ->transform(CLI::AsSizeValue(false));
-    command->add_option("--cpus", options->cpus, "Its processors, several on bare metal or in a process (1)")
+    command
+        ->add_option("--cpus", options->cpus,
+                     "Its processors, several on bare metal, in a process or under an interpreting KVM (1)")
         ->check(CLI::Range(1, 64));
     command->add_option(
         "--net", options->net,

@@ -99,7 +99,7 @@ private:
         return places;
     }
 
-    static bool has_several(const std::string& kind) { return kind != "kvm" && kind != "UML"; }
+    static bool has_several(const std::string& kind) { return kind != "UML"; }
 
     [[nodiscard]] Settings settings(const std::string& place) const {
         return {{"processors_rows", listed(rows_)},

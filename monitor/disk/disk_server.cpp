@@ -58,9 +58,9 @@ DiskServer::DiskServer(DiskFile& file, DiskEngine& engine, const DiskRings& ring
     completed_.reserve(DiskEngine::slots);
 }
 
-void DiskServer::run(pid_t group) {
+void DiskServer::run(const GuestCall& call) {
     hold_size_signal();
-    engine_.begin(group);
+    engine_.begin(call);
     bool lives = true;
     while (lives || free_slots_.size() != requests_.size()) {
         const bool took = lives && take_requests();

@@ -43,7 +43,7 @@ public:
 
     // The thread's work: confines itself (DiskEngine::begin), then serves until the guest has ended, and what
     // it has begun is done.
-    void run(pid_t group = 0);
+    void run(const GuestCall& call = {});
 
     // After run().
     [[nodiscard]] const DiskCounts& counts() const { return counts_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "host/program.hpp"
+#include "monitor/guest/confinement.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -50,8 +51,8 @@ public:
     // For --verbose.
     [[nodiscard]] virtual std::string name() const = 0;
     // By the disk's thread, before the others: this thread, and the engine's, keep only the system calls that
-    // the engine needs, and `kill` of the group; see confine_disk_thread.
-    virtual void begin(pid_t group) = 0;
+    // the engine needs, and the call of the guest; see confine_disk_thread.
+    virtual void begin(const GuestCall& call) = 0;
 
     virtual void start(unsigned slot, const FileOperation& operation) = 0;
     // `sleeps`: until there is a result, or an event. True: an event came since the last turn.

@@ -41,7 +41,7 @@ void GuestDisks::describe(monitored::DisksStart& start) const {
 
 std::vector<DiskThread> GuestDisks::threads(const monitored::DisksStart& start,
                                             std::span<std::uint8_t> vmm_memory, std::span<std::uint8_t> ram,
-                                            const std::function<void()>& call_guest, pid_t group) {
+                                            const std::function<void()>& call_guest, const GuestCall& call) {
     std::vector<DiskThread> threads;
     for (unsigned number = 0; number < count(); ++number) {
         GuestDisk& disk = *disks_[number];
@@ -51,7 +51,7 @@ std::vector<DiskThread> GuestDisks::threads(const monitored::DisksStart& start,
             DiskRings{.requests = ring_at<monitored::DiskRequestRing>(vmm_memory, parts.requests),
                       .completions = ring_at<monitored::DiskCompletionRing>(vmm_memory, parts.completions)},
             ram, call_guest);
-        threads.push_back({.run = [&disk, group] { disk.server->run(group); },
+        threads.push_back({.run = [&disk, call] { disk.server->run(call); },
                            .end = [&disk] { eventfd_write(disk.ended.number(), 1); }});
     }
     return threads;

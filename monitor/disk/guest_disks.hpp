@@ -31,11 +31,10 @@ public:
     void describe(monitored::DisksStart& start) const;
 
     // A thread for each. `start`: the guest's hand-over. `vmm_memory`: begins where the parts of `start`
-    // count from. `ram`: the guest's. `group`: see confine_relay_thread.
-    [[nodiscard]] std::vector<DiskThread> threads(const monitored::DisksStart& start,
-                                                  std::span<std::uint8_t> vmm_memory,
-                                                  std::span<std::uint8_t> ram,
-                                                  const std::function<void()>& call_guest, pid_t group = 0);
+    // count from. `ram`: the guest's. `call`: see confine_disk_thread.
+    [[nodiscard]] std::vector<DiskThread>
+    threads(const monitored::DisksStart& start, std::span<std::uint8_t> vmm_memory,
+            std::span<std::uint8_t> ram, const std::function<void()>& call_guest, const GuestCall& call = {});
     // For --verbose, before and after the guest.
     void describe(std::ostream& output) const;
     void describe_end(std::ostream& output) const;

@@ -66,11 +66,11 @@ public:
 
     [[nodiscard]] std::string name() const override { return "qemu-storage-daemon"; }
 
-    void begin(pid_t group) override {
+    void begin(const GuestCall& call) override {
         if (overlay_) {
             overlay_->begin();
         }
-        confine_image_thread(nbd_aio_get_fd(handle_.get()), rooms_.number(), group);
+        confine_image_thread(nbd_aio_get_fd(handle_.get()), rooms_.number(), call);
     }
 
     void start(unsigned slot, const FileOperation& operation) override {

@@ -37,7 +37,7 @@ public:
 
     [[nodiscard]] std::string name() const override { return "io_uring"; }
 
-    void begin(pid_t group) override { confine_disk_thread(ring_.number(), group); }
+    void begin(const GuestCall& call) override { confine_disk_thread(ring_.number(), call); }
 
     void start(unsigned slot, const FileOperation& operation) override {
         io_uring_sqe& entry = next_entry();

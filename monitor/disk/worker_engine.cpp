@@ -36,9 +36,9 @@ public:
         return std::to_string(CallWorkers::most_workers) + " threads with pread and pwrite";
     }
 
-    void begin(pid_t group) override {
+    void begin(const GuestCall& call) override {
         workers_.begin();
-        confine_disk_caller(file_, overlay_, group);
+        confine_disk_caller(file_, overlay_, call);
     }
 
     void start(unsigned slot, const FileOperation& operation) override {

@@ -76,6 +76,13 @@ void allow_calls_of(CallFilter& filter, pid_t group) {
     }
 }
 
+void allow_call(CallFilter& filter, const GuestCall& call) {
+    allow_calls_of(filter, call.group);
+    if (call.event >= 0) {
+        filter.allow(SCMP_SYS(write), {CallFilter::equals_int(0, call.event)});
+    }
+}
+
 void allow_relay(CallFilter& filter, pid_t group) {
     filter.allow({SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(poll),
                   SCMP_SYS(ppoll)});
@@ -127,14 +134,14 @@ void confine_folder_thread(pid_t group) {
     filter.apply();
 }
 
-void confine_disk_thread(int ring, pid_t group) {
+void confine_disk_thread(int ring, const GuestCall& call) {
     CallFilter filter;
     filter.allow(SCMP_SYS(io_uring_enter), {CallFilter::equals_int(0, ring)});
-    allow_calls_of(filter, group);
+    allow_call(filter, call);
     filter.apply();
 }
 
-void confine_disk_caller(int file, int overlay, pid_t group) {
+void confine_disk_caller(int file, int overlay, const GuestCall& call) {
     constexpr unsigned flags = 5;
     CallFilter filter;
     filter.allow({SCMP_SYS(read), SCMP_SYS(poll)});
@@ -144,20 +151,20 @@ void confine_disk_caller(int file, int overlay, pid_t group) {
                          {CallFilter::equals_int(0, number), CallFilter::equals_int(flags, RWF_NOWAIT)});
         }
     }
-    allow_calls_of(filter, group);
+    allow_call(filter, call);
     filter.apply();
 }
 
-void confine_image_thread(int connection, int copies, pid_t group) {
+void confine_image_thread(int connection, int copies, const GuestCall& call) {
     CallFilter filter;
     filter.allow({SCMP_SYS(read), SCMP_SYS(poll)});
-    for (const int call : {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(close)}) {
-        filter.allow(call, {CallFilter::equals_int(0, connection)});
+    for (const int number : {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(close)}) {
+        filter.allow(number, {CallFilter::equals_int(0, connection)});
     }
-    for (const int call : {SCMP_SYS(preadv), SCMP_SYS(pwritev)}) {
-        filter.allow(call, {CallFilter::equals_int(0, copies)});
+    for (const int number : {SCMP_SYS(preadv), SCMP_SYS(pwritev)}) {
+        filter.allow(number, {CallFilter::equals_int(0, copies)});
     }
-    allow_calls_of(filter, group);
+    allow_call(filter, call);
     filter.apply();
 }
 

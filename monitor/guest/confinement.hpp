@@ -21,12 +21,17 @@ void confine_relay_thread(pid_t group = 0);
 void confine_console_thread(int listener, pid_t group = 0);
 // The same for the ports of a console device.
 void confine_port_thread(pid_t group = 0);
-// Serves a disk by this io_uring. The group as above.
-void confine_disk_thread(int ring, pid_t group = 0);
+// The way in which a disk's thread calls the guest.
+struct GuestCall {
+    pid_t group = 0; // of processes, by a signal
+    int event = -1;  // an eventfd
+};
+// Serves a disk by this io_uring.
+void confine_disk_thread(int ring, const GuestCall& call = {});
 // Waits for a disk's workers, and reads these files without waiting. `overlay`: -1: there is none.
-void confine_disk_caller(int file, int overlay, pid_t group = 0);
+void confine_disk_caller(int file, int overlay, const GuestCall& call = {});
 // Serves a disk by this connection to a daemon, and copies by way of this file.
-void confine_image_thread(int connection, int copies, pid_t group = 0);
+void confine_image_thread(int connection, int copies, const GuestCall& call = {});
 // Reads, writes and synchronizes these files of a disk. `overlay`: -1: there is none.
 void confine_disk_worker(int file, int overlay);
 // The same for folders: it sends descriptors to their servers, and waits for a server's end.

@@ -27,6 +27,9 @@ constexpr auto needed = std::to_array<Capability>({
     {.number = KVM_CAP_USER_MEMORY, .name = "USER_MEMORY"},
     {.number = KVM_CAP_EXT_CPUID, .name = "EXT_CPUID"},
     {.number = KVM_CAP_IOEVENTFD, .name = "IOEVENTFD"},
+    {.number = KVM_CAP_IRQFD, .name = "IRQFD"},
+    {.number = KVM_CAP_IRQ_ROUTING, .name = "IRQ_ROUTING"},
+    {.number = KVM_CAP_MP_STATE, .name = "MP_STATE"},
     {.number = KVM_CAP_GET_TSC_KHZ, .name = "GET_TSC_KHZ"},
     {.number = KVM_CAP_IMMEDIATE_EXIT, .name = "IMMEDIATE_EXIT"},
 });

@@ -90,6 +90,13 @@ void check_header(const ImageHeader& header, const VmmSegments& image) {
     check_table("interrupt descriptor table", header.interrupt_table, header.interrupt_table_bytes,
                 least_table);
     check_table("task state", header.task, header.task_bytes, least_task);
+    check("other processors' entry", header.processor_entry, 1);
+    if (header.processor_start % page_size != 0 || header.processor_end % page_size != 0 ||
+        header.processor_end < header.processor_start) {
+        throw InputError("its processors' own memory is not in whole pages");
+    }
+    check_inside(image, "processors' own memory", header.processor_start,
+                 header.processor_end - header.processor_start, true);
     if (header.event_word % sizeof(std::uint32_t) != 0) {
         throw InputError("its event word is not aligned");
     }

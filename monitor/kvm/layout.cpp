@@ -56,6 +56,24 @@ std::uint64_t table_flags(const KvmLayout& layout) {
     return entry_table | (layout.vmm_is_at_level_3 ? entry_user : 0);
 }
 
+struct LastTables {
+    std::uint64_t root;
+    std::uint64_t level3;
+    std::uint64_t level2;
+    std::uint64_t level1;
+};
+
+void set_last_tables(std::span<std::uint8_t> memory, const KvmLayout& layout,
+                     const std::array<std::uint64_t, table_entries>& entries, const LastTables& tables) {
+    const std::uint64_t flags = table_flags(layout);
+    for (std::size_t index = 0; index < entries.size(); ++index) {
+        set_entry(memory, tables.level1, index, entries[index]);
+    }
+    set_entry(memory, tables.level2, last_entry, layout.physical(tables.level1) | flags);
+    set_entry(memory, tables.level3, last_entry, layout.physical(tables.level2) | flags);
+    set_entry(memory, tables.root, last_entry, layout.physical(tables.level3) | flags);
+}
+
 void map_image(std::span<std::uint8_t> memory, const KvmLayout& layout, const VmmSegments& image) {
     const std::uint64_t flags = table_flags(layout);
     std::array<std::uint64_t, table_entries> entries{};
@@ -72,12 +90,23 @@ void map_image(std::span<std::uint8_t> memory, const KvmLayout& layout, const Vm
     for (const FixedPage& page : layout.fixed_pages) {
         entries[page.index] = page.physical | flags | (page.cached ? 0 : entry_uncached);
     }
-    for (std::size_t index = 0; index < entries.size(); ++index) {
-        set_entry(memory, layout.vmm_level1, index, entries[index]);
+    set_last_tables(memory, layout, entries,
+                    {.root = layout.root,
+                     .level3 = layout.vmm_level3,
+                     .level2 = layout.vmm_level2,
+                     .level1 = layout.vmm_level1});
+    for (unsigned processor = 1; processor < layout.processors.processors; ++processor) {
+        const std::uint64_t own = layout.memory_of(processor);
+        const ProcessorMemory& parts = layout.processors.memory;
+        for (std::uint64_t offset = 0; offset < parts.own_bytes; offset += page_size) {
+            entries[layout.processors.first + (offset / page_size)] = layout.physical(own + offset) | flags;
+        }
+        set_last_tables(memory, layout, entries,
+                        {.root = own + parts.root(),
+                         .level3 = own + parts.level3(),
+                         .level2 = own + parts.level2(),
+                         .level1 = own + parts.level1()});
     }
-    set_entry(memory, layout.vmm_level2, last_entry, layout.physical(layout.vmm_level1) | flags);
-    set_entry(memory, layout.vmm_level3, last_entry, layout.physical(layout.vmm_level2) | flags);
-    set_entry(memory, layout.root, last_entry, layout.physical(layout.vmm_level3) | flags);
 }
 
 void map_memory(std::span<std::uint8_t> memory, const KvmLayout& layout) {
@@ -93,6 +122,10 @@ void map_memory(std::span<std::uint8_t> memory, const KvmLayout& layout) {
     }
     const std::uint64_t root_index = (layout.map_address / map_reach) % table_entries;
     set_entry(memory, layout.root, root_index, layout.physical(layout.map_level3) | flags);
+    for (unsigned processor = 1; processor < layout.processors.processors; ++processor) {
+        set_entry(memory, layout.memory_of(processor) + layout.processors.memory.root(), root_index,
+                  layout.physical(layout.map_level3) | flags);
+    }
 }
 
 // Allocates the VMM's memory from its start on.
@@ -118,6 +151,14 @@ unsigned KvmLayout::map_tables() const {
 
 std::uint64_t KvmLayout::physical(std::uint64_t offset) const {
     return vmm_base + offset;
+}
+
+std::uint64_t KvmLayout::memory_of(unsigned processor) const {
+    return other_processors.offset + ((processor - 1) * processors.memory.bytes());
+}
+
+std::uint64_t KvmLayout::first_root_of(unsigned processor) const {
+    return physical(processor == 0 ? root : memory_of(processor) + processors.memory.root());
 }
 
 namespace {
@@ -156,7 +197,8 @@ void place_rest(KvmLayout& layout, Places& places, std::uint64_t room) {
 
 } // namespace
 
-KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes) {
+KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes,
+                  const ProcessorPages& processors) {
     KvmLayout layout{};
     layout.vmm_is_at_level_3 = true;
     // Checked first, so that no sum wraps.
@@ -170,6 +212,10 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     Places places;
     place_parts(layout, places, image_bytes, package_bytes);
     layout.map_level3 = places.take(page_size);
+    layout.processors = processors;
+    layout.other_processors = places.take_part((processors.processors - 1) * processors.memory.bytes());
+    layout.copied_tables =
+        places.take_part(processors.processors == 1 ? 0 : table_pool::table_count(guest_memory / page_size));
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
     take_disk_rings(layout.disks, [&](std::uint64_t bytes) { return places.take_part(bytes); });
@@ -248,6 +294,9 @@ Handover make_handover(const KvmLayout& layout) {
     handover.vmm_level3 = layout.physical(layout.vmm_level3);
     handover.vmm_level2 = layout.physical(layout.vmm_level2);
     handover.vmm_level1 = layout.physical(layout.vmm_level1);
+    handover.processors = layout.processors.processors;
+    handover.other_processors = layout.other_processors;
+    handover.copied_tables = layout.copied_tables;
     return handover;
 }
 

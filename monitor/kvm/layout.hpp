@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/kvm/deprivileged/contract/handover.hpp"
+#include "backends/kvm/deprivileged/contract/processor_memory.hpp"
 #include "monitor/kvm/image.hpp"
 
 #include <cstdint>
@@ -15,6 +16,13 @@ struct FixedPage {
     unsigned index;
     std::uint64_t physical;
     bool cached = true;
+};
+
+// The pages of the last 2 MiB that are each processor's own.
+struct ProcessorPages {
+    unsigned processors = 1;
+    std::uint64_t first = 0; // its index
+    kvm::ProcessorMemory memory{};
 };
 
 // The memory of a virtual machine: the guest's RAM, and the VMM's memory.
@@ -43,6 +51,9 @@ struct KvmLayout {
     monitored::VsockStart vsock;                // its rings
     monitored::ConsolePortsStart console_ports; // likewise
     monitored::FoldersStart folders;            // their links
+    ProcessorPages processors;
+    kvm::Part other_processors;
+    kvm::Part copied_tables;
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode
@@ -53,10 +64,15 @@ struct KvmLayout {
     [[nodiscard]] unsigned map_tables() const;
     // The guest-physical address of an offset in the VMM's memory.
     [[nodiscard]] std::uint64_t physical(std::uint64_t offset) const;
+    // The offset of a processor's memory; not of the boot processor's.
+    [[nodiscard]] std::uint64_t memory_of(unsigned processor) const;
+    // The root with which a processor begins, guest-physical.
+    [[nodiscard]] std::uint64_t first_root_of(unsigned processor) const;
 };
 
 // Each throws InputError if the map does not reach that far.
-KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes);
+KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::uint64_t package_bytes,
+                  const ProcessorPages& processors);
 KvmLayout lay_out_privileged(std::uint64_t image_bytes, std::uint64_t guest_memory,
                              std::uint64_t package_bytes);
 

@@ -3,7 +3,6 @@
 
 #include "backends/kvm/deprivileged/contract/layout.hpp"
 #include "host/input_error.hpp"
-#include "monitor/guest/confinement.hpp"
 #include "monitor/kvm/host.hpp"
 #include "monitor/kvm/interface.hpp"
 #include "monitor/kvm/report.hpp"
@@ -11,9 +10,8 @@
 
 #include <atomic>
 #include <iostream>
-#include <linux/futex.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace previrt {
@@ -25,25 +23,33 @@ using namespace kvm;
 // Old Intel processors keep data for the emulation of real mode here: it is no memory of the guest.
 constexpr std::uintptr_t intel_task = 0xfffbd000;
 
+ProcessorPages pages_of(const ImageHeader& header, unsigned processors) {
+    return {.processors = processors,
+            .first = (header.processor_start - image_address) / page_size,
+            .memory = {.own_bytes = header.processor_end - header.processor_start}};
+}
+
 } // namespace
 
 KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, const RunOptions& options,
                        std::span<const std::uint8_t> package, UserMode user_mode)
     : network_(open_guest_network(options.net, options.command.empty())), folders_(options),
-      disks_(options.disks), ports_(options), layout_(lay_out(image.bytes, options.memory, package.size())),
+      disks_(options.disks), ports_(options),
+      layout_(lay_out(image.bytes, options.memory, package.size(), pages_of(image.header, options.cpus))),
       user_mode_(user_mode), file_(folders_.count() != 0 ? memfd_create("previrt-guest", MFD_CLOEXEC) : -1),
       memory_(file_.number() >= 0 ? Mapping::of_guest(layout_.bytes(), file_)
                                   : Mapping::of_guest(layout_.bytes())),
       machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
-      event_word_(image.header.event_word - image_address), events_(make_events()) {
+      event_word_(image.header.event_word - image_address), events_(make_events()), called_(make_event()) {
     folders_.share({.file = file_.number(), .offset = 0, .bytes = layout_.guest_memory});
     fill_vmm_memory(vmm_memory(), layout_, image, package);
     kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
     kvm_request(machine_, KVM_CREATE_IRQCHIP, "KVM_CREATE_IRQCHIP"); // must precede the processor
     add_memory();
     add_doorbells();
-    processor_ = std::make_unique<KvmProcessor>(kvm, machine_);
-    processor_->prepare(image.header, layout_.physical(layout_.root), user_mode);
+    add_calls();
+    processors_ = std::make_unique<KvmProcessors>(kvm, machine_, options.cpus);
+    processors_->prepare(image.header, layout_, user_mode);
 }
 
 std::span<std::uint8_t> KvmMachine::vmm_memory() const {
@@ -89,6 +95,22 @@ void KvmMachine::add_doorbells() {
     }
 }
 
+void KvmMachine::add_calls() const {
+    constexpr std::uint32_t line = 0;
+    constexpr std::uint32_t to_boot_processor = 0xfee00000;
+    KvmList<kvm_irq_routing> routing(1);
+    routing->nr = 1;
+    routing->entries[0].gsi = line;
+    routing->entries[0].type = KVM_IRQ_ROUTING_MSI;
+    routing->entries[0].u.msi.address_lo = to_boot_processor;
+    routing->entries[0].u.msi.data = event_vector;
+    kvm_request(machine_, KVM_SET_GSI_ROUTING, "KVM_SET_GSI_ROUTING", routing.get());
+    kvm_irqfd call{};
+    call.fd = static_cast<std::uint32_t>(called_.number());
+    call.gsi = line;
+    kvm_request(machine_, KVM_IRQFD, "KVM_IRQFD", &call);
+}
+
 void KvmMachine::describe(std::ostream& output) const {
     describe_layout(output, layout_, user_mode_);
     disks_.describe(output);
@@ -97,7 +119,7 @@ void KvmMachine::describe(std::ostream& output) const {
 }
 
 void KvmMachine::describe_end(std::ostream& output) const {
-    describe_exits(output, processor_->exits(), processor_->read_stats());
+    describe_exits(output, processors_->exits(), processors_->read_stats());
     if (network_) {
         network_->describe_end(output);
     }
@@ -109,7 +131,7 @@ Handover& KvmMachine::handover() const {
 }
 
 void KvmMachine::write_handover(const RunOptions& options) {
-    const KvmTime time = start_kvm_time(processor_->descriptor());
+    const KvmTime time = start_kvm_time(processors_->boot_processor().descriptor());
     Handover& handover = this->handover();
     handover = make_handover(layout_);
     handover.clock = time;
@@ -132,8 +154,9 @@ std::uint32_t& KvmMachine::event_word() const {
 }
 
 void KvmMachine::call() const {
-    std::atomic_ref(event_word()).fetch_or(event_call);
-    syscall(SYS_futex, &event_word(), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    if ((std::atomic_ref(event_word()).fetch_or(event_call) & event_call) == 0) {
+        eventfd_write(called_.number(), 1);
+    }
 }
 
 MonitoredEnd KvmMachine::run(const RunOptions& options) {
@@ -153,20 +176,16 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
                                                 .received = ring<monitored::PacketRing>(layout_.received)},
                                                call_guest);
     const std::vector<DiskThread> disks =
-        disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory), call_guest);
+        disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory), call_guest,
+                       {.group = 0, .event = called_.number()});
     MonitoredEnd end = run_with_console(
         options, *console_, events_,
         {.run =
              [&] {
-                 confine_processor_thread(processor_->descriptor().number());
-                 return processor_->run(memory_.bytes(), event_word(),
-                                        file_.number() >= 0 ? Backing::shared : Backing::own);
+                 return processors_->run(memory_.bytes(),
+                                         file_.number() >= 0 ? Backing::shared : Backing::own, events_.ended);
              },
-         .stop =
-             [&](pthread_t thread) {
-                 processor_->stop(thread);
-                 call(); // it may be about to wait
-             }},
+         .stop = [&](pthread_t) { processors_->stop(); }},
         packets, disks,
         channel_thread(channel_.get(),
                        {.sent = ring<monitored::PacketRing>(layout_.vsock.sent),

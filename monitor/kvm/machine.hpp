@@ -9,7 +9,7 @@
 #include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/image.hpp"
 #include "monitor/kvm/layout.hpp"
-#include "monitor/kvm/processor.hpp"
+#include "monitor/kvm/processors.hpp"
 #include "monitor/network/guest_network.hpp"
 #include "monitor/options.hpp"
 #include "monitor/port/guest_ports.hpp"
@@ -26,8 +26,7 @@
 
 namespace previrt {
 
-// A virtual machine of the host's KVM. It has only memory, a processor, the processor's interrupt controller
-// and the doorbells.
+// A virtual machine of the host's KVM. It has only memory, processors, their local APICs, and the doorbells.
 class KvmMachine {
 public:
     // `kvm`: /dev/kvm. `options`: those of run(). The package is theirs too. Throws InputError.
@@ -54,6 +53,7 @@ private:
     void add_memory();
     void add_doorbell(std::uint64_t which, const Descriptor& event);
     void add_doorbells();
+    void add_calls() const;
     [[nodiscard]] std::uint32_t& event_word() const;
     void call() const;
     [[nodiscard]] kvm::Handover& handover() const;
@@ -74,7 +74,8 @@ private:
     Descriptor machine_;
     std::uint64_t event_word_; // its offset in the VMM's memory
     ConsoleEvents events_;
-    std::unique_ptr<KvmProcessor> processor_;
+    Descriptor called_; // an eventfd: the boot processor has an interrupt
+    std::unique_ptr<KvmProcessors> processors_;
     std::unique_ptr<MonitoredConsole> console_;
 };
 

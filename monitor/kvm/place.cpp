@@ -19,6 +19,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace previrt {
 
@@ -118,6 +119,13 @@ PreparedRun prepare_kvm(const RunOptions& options) {
         mode == KvmMode::native) {
         throw InputError("--root, --share: on a KVM that runs level 0 on the processor there are no folders "
                          "so far");
+    }
+    if (options.cpus != 1 && mode == KvmMode::native) {
+        throw InputError("--cpus: on a KVM that runs level 0 on the processor a guest has one so far");
+    }
+    if (options.cpus != 1 && options.isolate) {
+        throw InputError("--isolate: such a guest has one processor so far, not " +
+                         std::to_string(options.cpus));
     }
     if (!options.ports.empty() && mode == KvmMode::native) {
         throw InputError("--port: on a KVM that runs level 0 on the processor there are no ports so far");

@@ -13,11 +13,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <linux/futex.h>
 #include <span>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -70,11 +68,12 @@ kvm_dtable table(std::uint64_t base, std::uint64_t bytes) {
 
 } // namespace
 
-KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine)
-    : processor_(kvm_request(machine, KVM_CREATE_VCPU, "KVM_CREATE_VCPU")),
+KvmProcessor::KvmProcessor(const Descriptor& kvm, const Descriptor& machine, unsigned number)
+    : processor_(kvm_request(machine, KVM_CREATE_VCPU, "KVM_CREATE_VCPU", std::uintptr_t{number})),
       shared_(Mapping::of_descriptor(
           processor_,
-          static_cast<std::size_t>(kvm_request(kvm, KVM_GET_VCPU_MMAP_SIZE, "KVM_GET_VCPU_MMAP_SIZE")))) {
+          static_cast<std::size_t>(kvm_request(kvm, KVM_GET_VCPU_MMAP_SIZE, "KVM_GET_VCPU_MMAP_SIZE")))),
+      number_(number) {
     set_features(kvm);
     receive_calling_signals();
 }
@@ -142,12 +141,28 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     }
 
     kvm_regs registers{};
-    registers.rip = header.entry;
+    registers.rip = number_ == 0 ? header.entry : header.processor_entry;
     registers.rflags = rflags;
     kvm_request(processor_, KVM_SET_REGS, "KVM_SET_REGS", &registers);
+    if (number_ != 0) {
+        wait_for_interrupt();
+    }
 }
 
-ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, std::uint32_t& event_word, Backing backing) {
+// As if by HLT. The local APIC takes no interrupt until it is enabled.
+void KvmProcessor::wait_for_interrupt() const {
+    constexpr std::size_t spurious_vector = 0xf0;
+    constexpr std::uint32_t enabled = 0x1ff;
+    kvm_lapic_state state{};
+    kvm_request(processor_, KVM_GET_LAPIC, "KVM_GET_LAPIC", &state);
+    std::memcpy(&state.regs[spurious_vector], &enabled, sizeof enabled);
+    kvm_request(processor_, KVM_SET_LAPIC, "KVM_SET_LAPIC", &state);
+    kvm_mp_state halted{.mp_state = KVM_MP_STATE_HALTED};
+    kvm_request(processor_, KVM_SET_MP_STATE, "KVM_SET_MP_STATE", &halted);
+}
+
+ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, Backing backing) {
+    thread_ = pthread_self();
     prctl(PR_SET_TIMERSLACK, 1);
     while (!stopped_) {
         if (ioctl(processor_.number(), KVM_RUN, 0) != 0) {
@@ -159,9 +174,7 @@ ProcessorEnd KvmProcessor::run(std::span<std::uint8_t> memory, std::uint32_t& ev
                     .failure = "KVM_RUN: " + std::generic_category().message(errno) + place()};
         }
         ++exits_[reinterpret_cast<const kvm_run*>(shared_.bytes().data())->exit_reason];
-        if (const std::optional<std::uint64_t> longest = rang(doorbell_idle)) {
-            idle(event_word, *longest);
-        } else if (const std::optional<std::uint64_t> pages = rang(doorbell_release)) {
+        if (const std::optional<std::uint64_t> pages = rang(doorbell_release)) {
             if (!release_pages(memory, *pages & 0xffff'ffff, *pages >> 32U, backing)) {
                 return {.guest_rang = false,
                         .failure = "it gives memory back that this machine does not take" + place()};
@@ -184,16 +197,7 @@ std::optional<std::uint64_t> KvmProcessor::rang(std::uint64_t doorbell) const {
     return value;
 }
 
-// Until the guest's timer expires, whose interrupt KVM then delivers, or until a doorbell.
-void KvmProcessor::idle(std::uint32_t& event_word, std::uint64_t longest) {
-    constexpr std::uint64_t second = 1'000'000'000;
-    const timespec time{.tv_sec = static_cast<time_t>(longest / second),
-                        .tv_nsec = static_cast<long>(longest % second)};
-    syscall(SYS_futex, &event_word, FUTEX_WAIT_PRIVATE, 0, longest == ~std::uint64_t{0} ? nullptr : &time,
-            nullptr, 0);
-}
-
-// An exit that KVM does not handle. Besides three doorbells, and signals, the VMM causes none.
+// An exit that KVM does not handle. Besides two doorbells, and signals, the VMM causes none.
 std::optional<ProcessorEnd> KvmProcessor::judge_exit() const {
     const auto* const shared = reinterpret_cast<const kvm_run*>(shared_.bytes().data());
     const auto failed = [&](const std::string& reason) {
@@ -229,11 +233,13 @@ std::string KvmProcessor::place() const {
     return " at RIP " + hex(registers.rip) + ", RSP " + hex(registers.rsp);
 }
 
-void KvmProcessor::stop(pthread_t thread) {
+void KvmProcessor::stop() {
     stopped_ = true;
     // If the signal comes before KVM_RUN, this makes KVM_RUN return at once.
     std::atomic_ref(reinterpret_cast<kvm_run*>(shared_.bytes().data())->immediate_exit) = 1;
-    pthread_kill(thread, calling_signal());
+    if (const pthread_t thread = thread_; thread != pthread_t{}) {
+        pthread_kill(thread, calling_signal());
+    }
 }
 
 } // namespace previrt

@@ -26,17 +26,17 @@ enum class UserMode : std::uint8_t { with_kernel, isolated };
 
 class KvmProcessor {
 public:
-    KvmProcessor(const Descriptor& kvm, const Descriptor& machine);
+    KvmProcessor(const Descriptor& kvm, const Descriptor& machine, unsigned number = 0);
 
-    // The state in which the VMM's image begins. `root`: of its page tables.
+    // The state in which the VMM's image begins. `root`: of its page tables. The boot processor begins at
+    // once, another one with its first interrupt.
     void prepare(const kvm::ImageHeader& header, std::uint64_t root, UserMode user_mode);
 
     // Until the guest ends, fails, or is stopped. `memory`: from ram_base on, of which the VMM releases
-    // pages. `event_word`: see ImageHeader. Throws only for lack of memory.
-    ProcessorEnd run(std::span<std::uint8_t> memory, std::uint32_t& event_word,
-                     Backing backing = Backing::own);
-    // From another thread: run() returns, in `thread` or before it began there.
-    void stop(pthread_t thread);
+    // pages. Throws only for lack of memory.
+    ProcessorEnd run(std::span<std::uint8_t> memory, Backing backing = Backing::own);
+    // From another thread: run() returns, or does not begin.
+    void stop();
 
     [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
     // Valid after run().
@@ -48,13 +48,15 @@ private:
     [[nodiscard]] std::optional<ProcessorEnd> judge_exit() const;
     // What the VMM has written to this doorbell of 8 bytes, if it was that.
     [[nodiscard]] std::optional<std::uint64_t> rang(std::uint64_t doorbell) const;
-    static void idle(std::uint32_t& event_word, std::uint64_t longest);
+    void wait_for_interrupt() const;
     [[nodiscard]] std::string place() const;
 
     Descriptor processor_;
     Mapping shared_;               // struct kvm_run
     std::uint64_t components_ = 0; // of XSAVE's area, in KVM
+    unsigned number_;
     std::atomic<bool> stopped_ = false;
+    std::atomic<pthread_t> thread_{}; // of run()
     KvmExits exits_;
 };
 

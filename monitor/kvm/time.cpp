@@ -35,15 +35,19 @@ std::uint64_t read_kvm_time_stamp(const Descriptor& processor) {
     return msrs->entries[0].data;
 }
 
+// KVM creates processors for the rate that it found when it started. Linux may have measured the rate more
+// exactly since. Where the hardware cannot scale a counter, KVM then computes with a counter that stands
+// still, while the guest's runs.
+void set_rate_of_host(const Descriptor& processor) {
+    constexpr std::uintptr_t rate_of_host = 0;
+    kvm_request(processor, KVM_SET_TSC_KHZ, "KVM_SET_TSC_KHZ", rate_of_host);
+}
+
 KvmTime start_kvm_time(const Descriptor& processor) {
     if (rate_of(processor) == 0) {
         throw InputError("the host's KVM does not say how fast the time-stamp counter is");
     }
-    // KVM creates processors for the rate that it found when it started. Linux may have measured the rate
-    // more exactly since. Where the hardware cannot scale a counter, KVM then computes with a counter that
-    // stands still, while the guest's runs.
-    constexpr std::uintptr_t rate_of_host = 0;
-    kvm_request(processor, KVM_SET_TSC_KHZ, "KVM_SET_TSC_KHZ", rate_of_host);
+    set_rate_of_host(processor);
     KvmTime best{};
     best.time_stamp_khz = rate_of(processor);
     // This thread may lose the processor during the request: the quickest attempt is the most exact.

@@ -14,5 +14,7 @@ using KvmTime = monitored::ClockStart;
 std::uint64_t read_kvm_time_stamp(const Descriptor& processor);
 // Before it runs: lets the counter run at the host's rate, and reads it.
 KvmTime start_kvm_time(const Descriptor& processor);
+// Part of it: for the other processors.
+void set_rate_of_host(const Descriptor& processor);
 
 } // namespace previrt

@@ -283,8 +283,9 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
                       call_guest, first_.process);
     watch_ = std::make_unique<GuestWatch>(first_.process, first_.layers.is_another_user, bounds_);
     const std::span<std::uint8_t> memory = memory_->bytes();
-    const std::vector<DiskThread> disks = disks_.threads(
-        handover_.disks, memory, memory.subspan(handover_.vmm_bytes), call_guest, first_.process);
+    const std::vector<DiskThread> disks =
+        disks_.threads(handover_.disks, memory, memory.subspan(handover_.vmm_bytes), call_guest,
+                       {.group = first_.process, .event = -1});
     MonitoredEnd end = run_with_console(
         options, *console_, events_,
         {.run = [&] { return wait(); },

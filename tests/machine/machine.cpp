@@ -183,6 +183,12 @@ std::string root_lacks() {
     return geteuid() == 0 ? "" : "it takes root";
 }
 
+std::string interpreted_kvm_lacks() {
+    const std::string lacks = kvm_lacks();
+    const bool is_native = lacks.empty() && kind_of_kvm() != KvmKind::interpreted;
+    return is_native ? "/dev/kvm: it runs level 0 on the processor" : lacks;
+}
+
 struct Kind {
     const char* name;
     std::function<std::string()> lacks;
@@ -191,6 +197,7 @@ const auto& kinds() {
     static const auto all = std::to_array<Kind>({
         {.name = "process", .lacks = process_lacks},
         {.name = "kvm", .lacks = kvm_lacks},
+        {.name = "kvm-interpreted", .lacks = interpreted_kvm_lacks},
         {.name = "bare", .lacks = qemu_lacks},
         {.name = "kvm-nested", .lacks = debian_under_qemu_lacks},
         {.name = "xen", .lacks = debian_under_qemu_lacks},

@@ -10,6 +10,7 @@ namespace previrt::machine {
 
 // Empty where the machine meets a need, else the reason why it does not. A need is one of
 // - process, bare, kvm, kvm-nested, xen, xen-domu: a place of `previrt run --on`, also with -isolate behind
+// - kvm-interpreted: a KVM that interprets level 0
 // - kernel:DIRECTORY: there is a kernel that build-linux left there
 // - kernels:GROUP: ./check --kernels asks for the kernels of this group, default or all
 // - perf-events: Linux counts the processor time of our programs

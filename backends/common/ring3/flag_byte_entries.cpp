@@ -16,17 +16,26 @@ namespace previrt {
 
 // User mode changes neither IF nor the effect of swapgs. But if it executes rewritten text of the kernel, the
 // cells of both may have changed.
-void enter() {
-    enter_vmm();
+void take_guest_state(std::uint64_t address) {
     leave_state_instruction();
     if (vcpu.cpl == 3) {
         vcpu.gs_exchanged = 0xff;
         enter_kernel_bases();
-        vcpu.registers.rip = address_seen(vcpu.registers.rip);
+        vcpu.registers.rip = address;
     } else {
         vcpu.interrupt_flag = interrupts_disabled == 0 || vcpu.events_held;
     }
     vcpu.events_held = false;
+}
+
+std::uint64_t seen_address() {
+    return vcpu.cpl == 3 ? address_seen(vcpu.registers.rip) : vcpu.registers.rip;
+}
+
+void enter() {
+    const std::uint64_t address = seen_address();
+    enter_vmm();
+    take_guest_state(address);
 }
 
 namespace {

@@ -22,13 +22,17 @@ extern std::uint8_t exit_needs_iret;
 extern std::uint8_t interrupts_disabled; // the guest's flag
 }
 
-// Provided by each back-end: other processors wait between these, if there are any. Before and behind, the
-// VMM uses only the processor's own memory.
+// Other processors wait between these, if there are any (vmm_lock.hpp). Before and behind, the VMM uses only
+// the processor's own memory.
 void enter_vmm();
 void leave_vmm();
 
 // The guest has stopped, and its registers are in the Vcpu.
 void enter();
+// Its three parts. Another processor may change stubs of system calls once this one has entered the VMM, so
+// the guest's address is found before.
+std::uint64_t seen_address();
+void take_guest_state(std::uint64_t seen_address);
 
 // Provided by each back-end: the guest goes on after this.
 void leave();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For entry.S: quick system calls for back-ends that need no privileged instruction there. The guest's
 // registers stay in the processor. All other cases start again on the general path. find_return_target is the
-// back-end's: RCX is the address at which the guest continues, RAX is free.
+// back-end's: RCX is the address at which the guest continues, RAX is free. ACKNOWLEDGES_EVENTS: until the VMM
+// acknowledges an event there is no other. So a kernel must not begin, with interrupts disabled, before that:
+// another processor could not gather this one.
 #include "backends/common/ring3/mode_changes.h"
 
 // RCX and R11 already have the guest's values, except RF.
@@ -27,10 +29,25 @@ system_call_entry:
 	wrgsbase %rax
 	note_system_call
 	movq $vmm_stack_top, %rsp
+#ifdef ACKNOWLEDGES_EVENTS
+system_call_begin: // an event from here on came to the guest's kernel
+	testb $1, pending
+	jnz system_call_interrupted
+#endif
 	clear_flags
 	movq VCPU(RSP), %rsp
 	movq VCPU(RAX), %rax
 	jmp *VCPU(LSTAR)
+#ifdef ACKNOWLEDGES_EVENTS
+system_call_end:
+
+system_call_interrupted:
+	movq VCPU(LSTAR), %rax
+	movq %rax, VCPU(RIP)
+	movq $2, VCPU(RFLAGS)
+	save_but_rax
+	jmp leave_again
+#endif
 
 	.globl interrupt_return_jump
 	.set interrupt_return_jump, site_jump

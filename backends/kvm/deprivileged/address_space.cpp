@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // KVM reads the shadow tables themselves: it follows stores to them as a TLB does, at the next invalidation.
 #include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/processor_roots.hpp"
+#include "backends/kvm/deprivileged/processors.hpp"
 #include "backends/kvm/deprivileged/stale_entries.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
 
 namespace previrt::backend {
@@ -26,8 +29,9 @@ constexpr std::uint64_t level_0_flags = 0x63;
 
 // With --isolate: levels 1, 2 and 3 of the VMM's part in user mode's roots.
 std::uint64_t* user_tables;
-bool invalidation_is_queued;
-bool has_retired_tables; // since the last invalidation
+[[gnu::section("processor")]] bool invalidation_is_queued;
+[[gnu::section("processor")]] constinit TableNumber loaded = no_table;
+bool has_retired_tables; // since all processors' last invalidation
 
 } // namespace
 
@@ -67,14 +71,23 @@ TableNumber table_at(std::uint64_t frame) {
 }
 
 void publish_table(TableNumber /*table*/) {}
-void retire_table(TableNumber /*table*/) {
+void retire_table(TableNumber table) {
     has_retired_tables = true;
+    forget_copies(table);
 }
 
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
     std::uint64_t& place = table_entries(table)[index];
-    note_change(table, index, place);
-    __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
+    if (processor_count() == 1) {
+        note_change(table, index, place);
+        __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
+        return;
+    }
+    // Another processor may set the accessed bit at this moment.
+    note_change(table, index, __atomic_exchange_n(&place, entry, __ATOMIC_RELAXED));
+    if (is_copied(table)) {
+        change_copies(table, index, entry);
+    }
 }
 
 void flush_entries() {
@@ -89,7 +102,9 @@ bool sets_accessed_bits() {
 
 void forget_retired_tables() {
     if (has_retired_tables) {
+        gather_processors();
         invalidate_all();
+        has_retired_tables = false;
     }
 }
 
@@ -101,7 +116,8 @@ void pin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
 void unpin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
 
 void load_root(TableNumber kernel, TableNumber user) {
-    kernel_root = table_machine_frame(kernel) << page_shift;
+    loaded = kernel;
+    kernel_root = own_root(kernel);
     user_root = separates_user_mode() ? table_machine_frame(user) << page_shift : 0;
     follow_user_call_root(kernel);
     invalidate_all();
@@ -110,7 +126,7 @@ void load_root(TableNumber kernel, TableNumber user) {
 void invalidate_page(std::uint64_t address) {
     if (invalidation_is_queued) {
         invalidate_all();
-    } else if (take_change(table_at(kernel_root >> page_shift), address)) {
+    } else if (take_change(loaded, address)) {
         ++counters.hypercalls[call_invalidate];
         call_level_0(level_0_invalidate, address);
     }
@@ -118,11 +134,12 @@ void invalidate_page(std::uint64_t address) {
 
 void queue_invalidate_all() {
     invalidation_is_queued = true;
+    gather_processors();
 }
 
 void invalidate_all() {
     invalidation_is_queued = false;
-    has_retired_tables = false;
+    has_retired_tables = has_retired_tables && processor_count() != 1;
     forget_changes();
     ++counters.hypercalls[call_load_root];
     call_level_0(level_0_load_root, kernel_root);
@@ -162,6 +179,14 @@ namespace previrt::kvm {
 
 bool entries_are_flushed() {
     return !backend::invalidation_is_queued;
+}
+
+backend::TableNumber loaded_root() {
+    return backend::loaded;
+}
+
+backend::TableNumber loaded_root_of(unsigned processor) {
+    return of_processor(processor, backend::loaded);
 }
 
 void start_isolation() {

@@ -4,6 +4,8 @@
 #include "backends/kvm/deprivileged/contract/handover.hpp"
 #include "backends/kvm/deprivileged/contract/layout.hpp"
 
+#include "inplace-vmm/backend/page_tables.hpp"
+
 #include <cstdint>
 #include <span>
 
@@ -18,10 +20,11 @@ Level0Function level_0_invalidate;
 Level0Function level_0_write_cr0;
 Level0Function level_0_write_cr4;
 Level0Function level_0_read_fault_address;
+Level0Function level_0_halt;
 }
 std::uint64_t call_level_0(Level0Function* function, std::uint64_t argument);
 
-// Indices of the counters of level-0 calls, and of the exit to wait.
+// Indices of the counters of level-0 calls, and of interrupts to other processors.
 enum Level0Call : std::uint8_t {
     call_load_root,
     call_invalidate,
@@ -29,6 +32,8 @@ enum Level0Call : std::uint8_t {
     call_write_cr4,
     call_wait,
     call_read_fault_address,
+    call_interrupt, // of another processor
+    call_wait_for_vmm,
 };
 
 struct Memory {
@@ -46,6 +51,8 @@ inline std::uint64_t physical_of(const void* pointer) {
 }
 // backend::flush_entries has nothing to do.
 bool entries_are_flushed();
+backend::TableNumber loaded_root(); // of the guest's kernel
+backend::TableNumber loaded_root_of(unsigned processor);
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();
 // Gives the package's memory back to the host.
@@ -57,7 +64,7 @@ bool has_memory(std::uint64_t bytes); // to take
 void start_domain();
 void start_isolation();
 void start_events();
-void start_looking(); // called once there is a root, to which the gates of --isolate lead
+void start_own_events(); // called once there is a root, to which the gates of --isolate lead
 void start_entries();
 void start_segments();
 

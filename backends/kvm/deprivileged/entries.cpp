@@ -9,12 +9,16 @@
 #include "backends/common/ring3/state_instructions.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/event_gate.h"
+#include "backends/kvm/deprivileged/events.hpp"
 #include "backends/kvm/deprivileged/fault_address.hpp"
+#include "backends/kvm/deprivileged/processors.hpp"
 #include "backends/kvm/deprivileged/segments.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/processor/processor_start.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/print.hpp"
@@ -26,11 +30,7 @@
 
 namespace previrt {
 
-Vcpu vcpu;
-
-// There is one processor.
-void enter_vmm() {}
-void leave_vmm() {}
+[[gnu::section("processor")]] Vcpu vcpu;
 
 } // namespace previrt
 
@@ -47,9 +47,7 @@ extern std::uint32_t pending;
 extern std::uint8_t quick_system_calls;
 
 extern const std::uint64_t exception_entries[20];
-extern const std::uint64_t event_pointer;
 extern const std::uint64_t isolated_gates[20];
-extern const std::uint64_t isolated_event_pointer;
 extern std::uint8_t vmm_text_start[];
 extern std::uint8_t vmm_text_end[];
 extern std::uint8_t shared_start[];
@@ -59,15 +57,19 @@ extern std::uint8_t image_end[];
 
 extern std::uint8_t trap_stack_top[];
 extern std::uint8_t event_stack_top[];
+extern std::uint8_t duplicate_stack_top[];
 extern std::uint64_t guests_breakpoint_gate;
 extern std::uint64_t level_0_leave_gate;
 
 void level_0_leave();
+void event_gate();
+void isolated_event_gate();
 void isolated_system_call_entry();
 void system_call_entry();
 // By a gate's lower half. The result is RAX.
 std::uint64_t enter_level_0(std::uint64_t gate, std::uint64_t argument);
 [[noreturn]] void kvm_start_entry();
+[[noreturn]] void kvm_start_processor_entry();
 extern std::uint64_t global_table[];
 extern std::uint64_t local_table[];
 
@@ -100,6 +102,9 @@ static_assert(sizeof(Task) == 104);
     .event_word = reinterpret_cast<std::uint64_t>(&pending),
     .system_call = reinterpret_cast<std::uint64_t>(&system_call_entry),
     .isolated_system_call = reinterpret_cast<std::uint64_t>(&isolated_system_call_entry),
+    .processor_entry = reinterpret_cast<std::uint64_t>(&kvm_start_processor_entry),
+    .processor_start = reinterpret_cast<std::uint64_t>(&processor_start),
+    .processor_end = reinterpret_cast<std::uint64_t>(&processor_end),
 };
 }
 
@@ -125,8 +130,8 @@ void check_level(std::uint16_t code) {
 }
 
 // The frame of 64-bit code may have any of the selectors that run it.
-void enter_from_frame() {
-    enter();
+void take_state_from_frame(std::uint64_t address) {
+    take_guest_state(address);
     if (vcpu.cpl == 3) {
         leave_user_gate();
         const auto code = static_cast<std::uint16_t>(trap_cs);
@@ -137,6 +142,12 @@ void enter_from_frame() {
         vcpu.ss = static_cast<std::uint16_t>(trap_ss);
         take_user_flags();
     }
+}
+
+void enter_from_frame() {
+    const std::uint64_t address = seen_address();
+    enter_vmm();
+    take_state_from_frame(address);
 }
 
 bool is_between(std::uint64_t address, const std::uint8_t* start, const std::uint8_t* end) {
@@ -203,6 +214,14 @@ bool take_system_call_32(std::uint8_t vector) {
     return true;
 }
 
+// The processor may hold the VMM already.
+[[noreturn]] void stop_at_own_fault(std::uint8_t vector, std::uint32_t error_code) {
+    const std::uint64_t fault_address = vector == page_fault ? find_fault_address(error_code) : 0;
+    Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{error_code}
+            << " in the VMM itself, address " << Hex{fault_address} << '\n';
+    stop_guest("an exception in the VMM, at", vcpu.registers.rip);
+}
+
 } // namespace
 
 extern "C" {
@@ -210,28 +229,28 @@ extern "C" {
 void exception_entered() {
     auto vector = static_cast<std::uint8_t>(trap_vector);
     const auto error_code = static_cast<std::uint32_t>(trap_error_code);
+    const std::uint64_t executed = vcpu.registers.rip;
+    const bool is_step =
+        vector == debug_exception && vcpu.cpl == 0 && is_between(executed, image_start, image_end);
+    if (is_our_own(executed) && !is_step) {
+        stop_at_own_fault(vector, error_code);
+    }
+    const std::uint64_t seen = seen_address();
+    enter_vmm();
     const std::uint64_t fault_address = vector == page_fault ? find_fault_address(error_code) : 0;
     leave_state_instruction();
-    if (vector == debug_exception && vcpu.cpl == 0 &&
-        is_between(vcpu.registers.rip, image_start, image_end)) {
-        enter_from_frame();
+    const bool is_at_site_code = is_at_site_code_of_kernel(vector, fault_address);
+    take_state_from_frame(seen);
+    if (is_step) {
         finish_step();
         leave();
         return;
     }
-    if (is_at_site_code_of_kernel(vector, fault_address)) {
-        enter_from_frame();
+    if (is_at_site_code) {
         execute_site_for_user(vector == debug_exception);
         leave();
         return;
     }
-    if (is_our_own(vcpu.registers.rip)) {
-        Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
-                << " in the VMM itself, address " << Hex{fault_address} << '\n';
-        stop_guest("an exception in the VMM, at", vcpu.registers.rip);
-    }
-    const std::uint64_t executed = vcpu.registers.rip;
-    enter_from_frame();
     restore_software_interrupt(vector);
     if (take_system_call_32(vector) || (vector == general_protection && is_behind_user_call(executed))) {
         leave();
@@ -248,6 +267,14 @@ void event_entered() {
     leave();
 }
 
+// The processor waits for its start.
+void processor_entered() {
+    enter_vmm();
+    start_own_events();
+    begin_processor();
+    leave();
+}
+
 void system_call_entered() {
     enter();
     take_user_flags();
@@ -259,7 +286,12 @@ void system_call_entered() {
 
 namespace {
 
-enum InterruptStack : std::uint8_t { trap_stack = 1, event_stack };
+enum InterruptStack : std::uint8_t {
+    trap_stack = 1,
+    event_stack = EVENT_STACK,
+    duplicate_stack = DUPLICATE_STACK
+};
+static_assert(event_vector == EVENT_VECTOR);
 
 // The lower half of a gate. Trap gates to level 3: all other gates turn the processor's interrupts off, and
 // nothing at level 3 could enable them again. Interrupt gates to level 0.
@@ -277,6 +309,8 @@ void set_gate(std::size_t vector, std::uint64_t entry, std::uint16_t selector, I
     interrupt_table[(vector * 2) + 1] = entry >> 32U;
 }
 
+std::uint64_t first_event_gate; // the lower half of the gate, while no event is to be acknowledged
+
 template <typename Place>
 std::uint64_t address_of(Place* place) {
     return reinterpret_cast<std::uint64_t>(place);
@@ -288,6 +322,10 @@ std::uint64_t call_level_0(Level0Function* function, std::uint64_t argument) {
     return enter_level_0(gate_to(address_of(function), selector_level_0, trap_stack), argument);
 }
 
+void lead_next_event_in() {
+    __atomic_store_n(&interrupt_table[std::size_t{event_vector} * 2], first_event_gate, __ATOMIC_RELAXED);
+}
+
 void start_entries() {
     const bool isolates = backend::separates_user_mode();
     const std::uint64_t* const entries = isolates ? isolated_gates : exception_entries;
@@ -297,11 +335,14 @@ void start_entries() {
             set_gate(vector, entries[vector], selector, trap_stack);
         }
     }
-    set_gate(event_vector, isolates ? isolated_event_pointer : event_pointer, selector, event_stack);
+    set_gate(event_vector, isolates ? address_of(isolated_event_gate) : address_of(event_gate),
+             selector_level_0, event_stack);
+    first_event_gate = interrupt_table[std::size_t{event_vector} * 2];
     guests_breakpoint_gate = interrupt_table[std::size_t{breakpoint} * 2];
     level_0_leave_gate = gate_to(address_of(level_0_leave), selector_level_0, trap_stack);
     task.interrupt_stacks[trap_stack - 1] = address_of(trap_stack_top);
     task.interrupt_stacks[event_stack - 1] = address_of(event_stack_top);
+    task.interrupt_stacks[duplicate_stack - 1] = address_of(duplicate_stack_top);
     task.level_stacks[0] = address_of(trap_stack_top);
     task.io_map = sizeof(task);
     start_site_trampolines();
@@ -316,6 +357,9 @@ using namespace kvm;
 void leave() {
     prepare_return();
     step_through_user_call(is_long_user_call);
+    if (was_gathered()) {
+        backend::invalidate_all();
+    }
     enter_state_instruction();
     quick_system_calls =
         system_calls_may_be_quick() && !backend::separates_user_mode() && entries_are_flushed() ? 1 : 0;
@@ -329,6 +373,7 @@ void leave() {
     if (vcpu.cpl == 3) {
         leave_kernel_bases();
     }
+    leave_vmm();
 }
 
 } // namespace previrt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The entries into the VMM and the exits. There is one virtual processor: its state has a fixed address.
+// The entries into the VMM and the exits. A processor's state is at the same address for each of them.
 //
 // All of this runs at level 3, which cannot turn the processor's interrupts off: events come at any time. In
 // .text the VMM is at work, and an event is only noted (`pending`). The code in .guest_text acts for the
@@ -10,6 +10,7 @@
 //
 // With --isolate, user mode has a root of its own. It maps .shared, for level 0 alone, and .user_gate: the
 // gates then lead to level 0, which changes the root and continues at level 3.
+#include "backends/kvm/deprivileged/event_gate.h"
 #include "backends/kvm/deprivileged/user_call_offsets.h"
 #include "backends/common/ring3/registers.h"
 
@@ -45,6 +46,12 @@ kvm_start_entry:
 	movq $vmm_stack_top, %rsp
 	call kvm_start
 	ud2
+
+	.globl kvm_start_processor_entry
+kvm_start_processor_entry:
+	movq $vmm_stack_top, %rsp
+	call processor_entered
+	jmp leave
 
 // ---- rewritten sites
 
@@ -103,9 +110,11 @@ refused:
 
 event_entry:
 	movq %rax, event_rax
-	lock orb $1, pending // the monitor writes it too
+	lock orb $1, pending // monitor and other processors write it too
 	cmpb $1, in_user_root
 	je 4f
+	testb $3, 8(%rsp)
+	jz woken
 	movq (%rsp), %rax
 	subq $vmm_text_start, %rax
 	cmpq $vmm_text_bytes, %rax
@@ -129,8 +138,15 @@ event_entry:
 	subq $system_return_begin, %rax
 	cmpq $(system_return_end - system_return_begin), %rax
 	jb system_return_interrupted
+	movq (%rsp), %rax
+	subq $system_call_begin, %rax
+	cmpq $(system_call_end - system_call_begin), %rax
+	jb system_call_interrupted
 7:	movq event_rax, %rax
 	iretq
+woken: // level_0_halt was interrupted, on the first stack: the processor goes on behind its breakpoint
+	movq trap_stack_top - 16, %rsp
+	jmp level_0_done
 2:	// The registers were being restored: all of them are still in the Vcpu.
 	jmp leave_again
 
@@ -185,11 +201,15 @@ user_call:
 	.endm
 
 #define SAMPLES_SYSTEM_CALLS
+#define ACKNOWLEDGES_EVENTS
 #include "backends/common/ring3/system_calls.h"
 
 // ---- back to the guest
 
+// Likewise (system_calls.h).
 	.macro leave_otherwise
+	testb $1, pending
+	jnz leave_again
 	cmpb $0, exit_changes_root
 	jne leave_to_user_root
 	.endm
@@ -226,6 +246,7 @@ leave_again:
 enter_level_0:
 	movq %rdi, breakpoint_gate
 	int3
+level_0_done:
 	movq guests_breakpoint_gate, %rcx
 	movq %rcx, breakpoint_gate
 	ret
@@ -233,7 +254,7 @@ enter_level_0:
 	// Not by sysretq, which is interpreted in a third of the time: this KVM then has no descriptor in SS, and a
 	// far call of a program's raises a stack fault.
 	.section .shared, "awx"
-	.globl level_0_load_root, level_0_invalidate, level_0_write_cr0, level_0_write_cr4, level_0_read_fault_address
+	.globl level_0_load_root, level_0_invalidate, level_0_write_cr0, level_0_write_cr4, level_0_read_fault_address, level_0_halt
 level_0_load_root:
 	movq %rsi, %cr3
 	iretq
@@ -252,6 +273,31 @@ level_0_write_cr4:
 
 level_0_read_fault_address:
 	movq %cr2, %rax
+	iretq
+
+level_0_halt: // unless one of these events is pending
+	testl %esi, pending
+	jnz 1f
+	sti
+	hlt
+1:	iretq
+
+// An event. If another thread has made KVM deliver it while KVM was about to run the processor, KVM delivers it
+// a second time, at the first instructions at level 3. The second frame must not replace the first one: until the
+// VMM acknowledges the event, the gate leads to another stack, and from there back.
+	.macro lead_duplicates_back
+	movw $duplicate_event_gate_low, interrupt_table + 16 * EVENT_VECTOR
+	movb $DUPLICATE_STACK, interrupt_table + 16 * EVENT_VECTOR + 4
+	.endm
+
+	.globl event_gate
+event_gate:
+	lead_duplicates_back
+	movq $event_frame, %rsp
+	iretq
+
+	.globl duplicate_event_gate
+duplicate_event_gate:
 	iretq
 
 // ---- the same for --isolate
@@ -281,10 +327,12 @@ isolated_gate_\vector:
 	change_root isolated_frame_\vector
 	.endr
 
+	.globl isolated_event_gate
 isolated_event_gate: // the handler makes the request
+	lead_duplicates_back
 	movq kernel_root, %rsp
 	movq %rsp, %cr3
-	movq $isolated_event_frame, %rsp
+	movq $event_frame, %rsp
 	iretq
 
 	// The exit of level 0's gates: to level 3, on the frame that the processor pushed.
@@ -292,7 +340,7 @@ isolated_event_gate: // the handler makes the request
 	.balign 8
 \name:	.quad \entry, SELECTOR_CODE, 0x202, \stack, SELECTOR_STACK
 	.endm
-	level_3_frame isolated_event_frame, event_entry, (event_stack_top - 40)
+	level_3_frame event_frame, event_entry, (event_stack_top - 40)
 	level_3_frame isolated_frame_3, isolated_breakpoint, (trap_stack_top - 40)
 	.irp vector, 0, 1, 4, 5, 6, 7, 9, 16, 18, 19
 	level_3_frame isolated_frame_\vector, exception_\vector, (trap_stack_top - 40)
@@ -312,11 +360,13 @@ pending: .long 0
 in_user_root: .byte 0 // with --isolate: 1 while user mode runs, 2 from a gate until the VMM has noted it
 
 	.balign 16
-	.globl trap_stack_top, event_stack_top
+	.globl trap_stack_top, event_stack_top, duplicate_stack_top
 	.skip 512
 trap_stack_top:
 	.skip 512
 event_stack_top:
+	.skip 64
+duplicate_stack_top:
 
 	.text
 // The user's RSP is in the frame of the breakpoint.
@@ -348,8 +398,6 @@ exception_entries: // by vector; 0: none
 	.irp vector, 16, 17, 18, 19
 	.quad exception_\vector
 	.endr
-	.globl event_pointer
-event_pointer: .quad event_entry
 
 	.globl isolated_gates
 isolated_gates: // the same for level 0
@@ -364,10 +412,8 @@ isolated_gates: // the same for level 0
 	.irp vector, 16, 17, 18, 19
 	.quad isolated_gate_\vector
 	.endr
-	.globl isolated_event_pointer
-isolated_event_pointer: .quad isolated_event_gate
 
-	.data
+	.section processor, "aw"
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, interrupts_disabled
 	.globl exit_disabled, exit_changes_root, exit_needs_iret, trap_in_user_root, quick_system_calls
@@ -395,7 +441,6 @@ user_call_returns: .quad 0 // of the current root, by the site's number
 user_call_number: .long 0
 system_calls_to_sample: .long 1
 
-	.bss
 	.balign 16
 	.globl vmm_stack_top
 	.skip 32768

@@ -18,8 +18,7 @@
 namespace previrt::kvm {
 
 extern "C" {
-extern std::uint64_t kernel_root; // the current roots, guest-physical
-extern std::uint64_t user_root;
+extern std::uint64_t user_root; // guest-physical
 extern std::uint64_t trap_cs;
 extern std::uint8_t trap_in_user_root;
 }
@@ -27,7 +26,7 @@ extern std::uint8_t trap_in_user_root;
 namespace {
 
 backend::TableNumber current_root() {
-    return backend::table_at((trap_in_user_root != 0 ? user_root : kernel_root) >> page_shift);
+    return trap_in_user_root != 0 ? backend::table_at(user_root >> page_shift) : loaded_root();
 }
 
 // By the tables as they are now.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/processors.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
 #include "frontends/x86/linux_boot/guest_start.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
@@ -18,9 +19,10 @@ void kvm_start() {
     start_events();
     start_shadow_tables(take_memory);
     start_user_calls();
+    start_processors();
     load_guest(package());
     drop_package();
-    start_looking();
+    start_own_events();
     enter_guest();
 }
 }

@@ -22,8 +22,8 @@ constexpr std::uint64_t user_data = 0x00cff3000000ffff;
 constexpr std::uint64_t user_code = 0x00affb000000ffff;
 constexpr std::uint64_t level_0_code = 0x00af9b000000ffff;
 
-unsigned global_written;
-unsigned local_written;
+[[gnu::section("processor")]] unsigned global_written;
+[[gnu::section("processor")]] unsigned local_written;
 
 } // namespace
 

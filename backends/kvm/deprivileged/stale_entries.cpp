@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/deprivileged/stale_entries.hpp"
 
+#include "backends/kvm/deprivileged/processor_roots.hpp"
+#include "backends/kvm/deprivileged/processors.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 
 #include <span>
 
@@ -20,18 +23,33 @@ struct Change {
 };
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
 constexpr unsigned most_changes = 64;
-Change changes[most_changes];
-unsigned change_count;
-bool are_complete = true; // the list has all changes
+struct Changes {
+    Change list[most_changes];
+    unsigned count;
+    bool are_complete = true; // the list has all changes
 
-Change* find_change(TableNumber table, unsigned index) {
-    for (Change& change : std::span(changes, change_count)) {
-        if (change.table == table && change.index == index) {
-            return &change;
+    Change* find(TableNumber table, unsigned index) {
+        for (Change& change : std::span(list, count)) {
+            if (change.table == table && change.index == index) {
+                return &change;
+            }
+        }
+        return nullptr;
+    }
+    void note(TableNumber table, unsigned index, bool is_leaf) {
+        if (!are_complete) {
+            return;
+        }
+        if (Change* const known = find(table, index)) {
+            known->invalidated = no_page;
+        } else if (is_leaf && count < most_changes) {
+            list[count++] = {.table = table, .index = index, .invalidated = no_page};
+        } else {
+            are_complete = false;
         }
     }
-    return nullptr;
-}
+};
+[[gnu::section("processor")]] constinit Changes changes{};
 
 bool is_leaf(std::uint64_t entry) {
     return backend::guest_frame_of(machine_frame_in(entry)) < backend::guest_ram_bytes() >> page_shift;
@@ -41,21 +59,18 @@ bool is_leaf(std::uint64_t entry) {
 
 void note_change(TableNumber table, unsigned index, std::uint64_t old) {
     constexpr std::uint64_t remembered = page_present | page_accessed;
-    if ((old & remembered) != remembered || !are_complete) {
+    const std::uint64_t cached = is_copied(table) ? old | page_accessed : old;
+    if ((cached & remembered) != remembered) {
         return;
     }
-    if (Change* const known = find_change(table, index)) {
-        known->invalidated = no_page;
-    } else if (is_leaf(old) && change_count < most_changes) {
-        changes[change_count++] = {.table = table, .index = index, .invalidated = no_page};
-    } else {
-        are_complete = false;
+    for (unsigned i = 0; i < backend::processor_count(); ++i) {
+        of_processor(i, changes).note(table, index, is_leaf(old));
     }
 }
 
 void forget_changes() {
-    change_count = 0;
-    are_complete = true;
+    changes.count = 0;
+    changes.are_complete = true;
 }
 
 bool take_change(TableNumber root, std::uint64_t address) {
@@ -64,10 +79,10 @@ bool take_change(TableNumber root, std::uint64_t address) {
         const std::uint64_t entry = backend::table_entries(table)[table_index(address, level)];
         table = (entry & page_present) != 0 ? backend::table_at(machine_frame_in(entry)) : no_table;
     }
-    Change* const change = table == no_table ? nullptr : find_change(table, table_index(address, 1));
+    Change* const change = table == no_table ? nullptr : changes.find(table, table_index(address, 1));
     const std::uint64_t page = address >> page_shift;
     if (change == nullptr || change->invalidated == page) {
-        return !are_complete;
+        return !changes.are_complete;
     }
     if (change->invalidated == no_page) {
         change->invalidated = page;
@@ -76,7 +91,7 @@ bool take_change(TableNumber root, std::uint64_t address) {
 }
 
 bool is_unchanged(TableNumber table, unsigned index) {
-    return are_complete && find_change(table, index) == nullptr;
+    return changes.are_complete && changes.find(table, index) == nullptr;
 }
 
 } // namespace previrt::kvm

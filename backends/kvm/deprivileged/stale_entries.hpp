@@ -5,15 +5,16 @@
 
 #include <cstdint>
 
-// The translations that the processor may have cached from entries that have changed since. It caches no
-// entry whose accessed bit it has not set, so most of a kernel's invalidations need no work.
+// The translations that a processor may have cached from entries that have changed since. It caches no
+// entry whose accessed bit it has not set, so most of a kernel's invalidations need no work. Each processor
+// has its own list.
 namespace previrt::kvm {
 
 constexpr backend::TableNumber no_table = ~backend::TableNumber{0};
 
-// An entry is about to change.
+// An entry has changed.
 void note_change(backend::TableNumber table, unsigned index, std::uint64_t old);
-// The processor has forgotten all translations.
+// The present processor has forgotten all translations.
 void forget_changes();
 // Whether the processor may have cached an old translation of `address` by this root. The caller then
 // invalidates it.

@@ -5,9 +5,11 @@
 #include "backends/common/ring3/machine_code.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
+#include "backends/kvm/deprivileged/processors.hpp"
 #include "backends/kvm/deprivileged/user_call_offsets.h"
 #include "frontends/x86/paging/shadow/replacements.hpp"
 #include "inplace-vmm/backend/memory.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -50,7 +52,6 @@ unsigned copy_count;
 UserCallSite sites[most_sites];
 unsigned site_end; // the first number that was never taken
 Root* roots;
-backend::TableNumber current_table;
 std::uint64_t no_returns[most_sites];
 
 } // namespace
@@ -112,6 +113,15 @@ void set_returns(Root& root, unsigned site) {
     root.returns[site] = place == nowhere ? nowhere : place + sites[site].offset + system_call_bytes;
 }
 
+// All processors that are in this root use these from now on.
+void use_returns(backend::TableNumber table, std::uint64_t* returns) {
+    for (unsigned i = 0; i < backend::processor_count(); ++i) {
+        if (loaded_root_of(i) == table) {
+            of_processor(i, user_call_returns) = returns;
+        }
+    }
+}
+
 void set_place(Root& root, unsigned copy, std::uint64_t place, shadow::Leaf leaf) {
     root.place_count += (place != nowhere ? 1U : 0U) - (root.places[copy] != nowhere ? 1U : 0U);
     root.places[copy] = place;
@@ -120,6 +130,9 @@ void set_place(Root& root, unsigned copy, std::uint64_t place, shadow::Leaf leaf
         if (sites[i].copy == copy) {
             set_returns(root, i);
         }
+    }
+    if (root.place_count == 0) {
+        use_returns(root.table, no_returns); // another table may get this root
     }
 }
 
@@ -176,6 +189,7 @@ bool add_site(unsigned copy, unsigned offset) {
     if (displaced.count == 0 || number == most_sites) {
         return false;
     }
+    backend::gather_processors(); // they may execute the copy
     sites[number] = {.copy = static_cast<std::uint16_t>(copy),
                      .offset = static_cast<std::uint16_t>(offset),
                      .jumps_behind = 0,
@@ -196,6 +210,7 @@ void replacement_left(std::uint64_t machine_frame, shadow::Leaf leaf) {
         if (machine_frame_of(copies[i]) != machine_frame) {
             continue;
         }
+        backend::gather_processors(); // they may execute the copy so far
         for (Root& root : all_roots()) {
             if (root.places[i] != nowhere && root.leaves[i] == leaf) {
                 set_place(root, i, nowhere, {});
@@ -216,6 +231,7 @@ std::uint64_t replacement_ended(std::uint64_t guest_frame) {
 
 void give_up(unsigned number) {
     const Copy& copy = copies[sites[number].copy];
+    backend::gather_processors();
     sites[number].give_up(copy.page, guest_page(copy.guest_frame));
     for (Root& root : all_roots()) {
         set_returns(root, number);
@@ -238,6 +254,7 @@ void rewrite(Root& root, std::uint64_t place, unsigned offset) {
         return; // a stub has one address in a root
     }
     set_place(root, number, place, page->leaf);
+    use_returns(root.table, root.returns);
     shadow_replace(*page, place, machine_frame_of(*copy));
 }
 
@@ -259,7 +276,6 @@ void start_user_calls() {
 }
 
 void follow_user_call_root(backend::TableNumber table) {
-    current_table = table;
     Root* const root = find_root(table);
     user_call_returns = root != nullptr ? root->returns : no_returns;
 }
@@ -286,10 +302,9 @@ void note_user_call(std::uint64_t next) {
     if (handover.rewrites_user_calls == 0 || address >= user_end) {
         return;
     }
-    Root* const root = find_or_take_root(current_table);
+    Root* const root = find_or_take_root(loaded_root());
     if (root != nullptr) {
         rewrite(*root, address - offset, offset);
-        user_call_returns = root->returns;
     }
 }
 

@@ -33,7 +33,7 @@ public:
     std::vector<Call> calls;
 
     [[nodiscard]] std::string name() const override { return "a script"; }
-    void begin(pid_t /*group*/) override {}
+    void begin(const GuestCall& /*group*/) override {}
     void start(unsigned slot, const FileOperation& operation) override {
         std::uint64_t bytes = operation.bytes;
         for (const iovec& piece : operation.pieces) {

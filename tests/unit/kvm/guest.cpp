@@ -11,7 +11,7 @@ asm(R"(
     .section .header, "a"
     .ascii "pvt-kvm\0"
     .quad guest_entry, global_table, 56, local_table, 16, interrupt_table, 4096, task, 104, event_word
-    .quad guest_entry, guest_entry, guest_entry, guest_entry
+    .quad guest_entry, guest_entry, guest_entry, own_pages, own_pages
     .text
     .global guest_entry
 guest_entry:
@@ -83,10 +83,6 @@ void print(std::uint64_t value) {
     end();
 }
 
-void wait(std::uint64_t nanoseconds) {
-    *reinterpret_cast<volatile std::uint64_t*>(doorbell_address + doorbell_idle) = nanoseconds;
-}
-
 // Reads as a VMM does, and rings when there is room again.
 bool read(char& character) {
     const std::uint32_t waiting = input->produced - input->consumed;
@@ -105,7 +101,7 @@ bool read(char& character) {
 void echo() {
     print("type: ");
     while (__atomic_load_n(&event_word, __ATOMIC_SEQ_CST) == 0) {
-        wait(~std::uint64_t{0});
+        asm volatile("pause");
     }
     char character = 0;
     do {

@@ -86,6 +86,19 @@ TEST(KvmImage, WhatTheHeaderNamesLiesInIt) {
     refused([](auto& parts) { parts.header.task = image_address + kvm_text_bytes + kvm_data_bytes - 103; },
             "task state lies outside");
     refused([](auto& parts) { parts.header.task_bytes = 103; }, "task state has 103 bytes");
+    refused([](auto& parts) { parts.header.processor_entry = 0; }, "other processors' entry lies outside");
+    for (const auto& pages : {std::pair(kvm_data + 1, kvm_data + page_size),
+                              {kvm_data, kvm_data + 1},
+                              {kvm_data + page_size, kvm_data}}) {
+        refused(
+            [&](auto& parts) {
+                parts.header.processor_start = pages.first;
+                parts.header.processor_end = pages.second;
+            },
+            "processors' own memory is not in whole pages");
+    }
+    refused([](auto& parts) { parts.header.processor_end = image_address + (508 * page_size); },
+            "processors' own memory lies outside its writable segments");
     refused([](auto& parts) { parts.header.event_word += 1; }, "event word is not aligned");
     refused([](auto& parts) { parts.header.event_word = image_address; },
             "event word lies outside its writable");

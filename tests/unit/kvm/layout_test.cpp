@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <optional>
+#include <set>
 
 namespace previrt {
 
@@ -12,14 +13,15 @@ namespace {
 
 using namespace kvm;
 
-VmmMemory memory_of(std::uint64_t guest_memory) {
-    return {read_kvm_image("vmm", make_kvm_image()), lay_out, guest_memory};
+VmmMemory memory_of(std::uint64_t guest_memory, const ProcessorPages& processors = {}) {
+    const KvmImage image = read_kvm_image("vmm", make_kvm_image());
+    return {image, lay_out(image.bytes, guest_memory, VmmMemory::package_bytes, processors)};
 }
 
 TEST(KvmLayout, PartsLieBehindEachOther) {
     for (const std::uint64_t guest_memory : {32 * mib, 33 * mib, 256 * mib, 5 * gib, 300 * gib}) {
         for (const std::uint64_t package : {std::uint64_t{1}, (5 * mib) + 1, 3 * gib}) {
-            const KvmLayout layout = lay_out(3 * page_size, guest_memory, package);
+            const KvmLayout layout = lay_out(3 * page_size, guest_memory, package, {});
             EXPECT_EQ(layout.physical(0) % large_page, 0U);
             EXPECT_GE(layout.physical(0), ram_base + guest_memory);
             EXPECT_LT(layout.physical(0), ram_base + guest_memory + large_page);
@@ -49,11 +51,30 @@ TEST(KvmLayout, PartsLieBehindEachOther) {
 }
 
 TEST(KvmLayout, WhatTheMapCannotReachIsRefused) {
-    EXPECT_NO_THROW(lay_out(page_size, 480 * gib, 1));
+    EXPECT_NO_THROW(lay_out(page_size, 480 * gib, 1, {}));
     for (const std::uint64_t guest_memory : {512 * gib, 511 * gib, 1024 * gib, ~std::uint64_t{0}}) {
-        EXPECT_THROW(lay_out(page_size, guest_memory, 1), InputError);
+        EXPECT_THROW(lay_out(page_size, guest_memory, 1, {}), InputError);
     }
-    EXPECT_THROW(lay_out(page_size, 32 * mib, ~std::uint64_t{0}), InputError);
+    EXPECT_THROW(lay_out(page_size, 32 * mib, ~std::uint64_t{0}, {}), InputError);
+}
+
+TEST(KvmLayout, EachProcessorSeesItsOwnPages) {
+    constexpr unsigned count = 64;
+    const std::uint64_t first = (kvm_data - image_address) / page_size;
+    const VmmMemory memory =
+        memory_of(64 * mib, {.processors = count, .first = first, .memory = {.own_bytes = page_size}});
+    std::set<std::uint64_t> frames;
+    for (unsigned processor = 0; processor < count; ++processor) {
+        const Translation own = memory.translate(kvm_data, processor).value();
+        EXPECT_TRUE(own.writable);
+        EXPECT_TRUE(frames.insert(own.physical).second);
+        EXPECT_LT(own.physical, memory.layout().physical(memory.layout().vmm_bytes));
+        for (const std::uint64_t address :
+             {image_address, kvm_data + page_size, handover_address, doorbell_address, map_address}) {
+            EXPECT_EQ(memory.translate(address, processor).value().physical,
+                      memory.translate(address).value().physical);
+        }
+    }
 }
 
 TEST(KvmLayout, ImageIsMappedAsItsSegmentsSay) {

@@ -89,8 +89,9 @@ TEST(KvmHost, ItsVersionAndWhatItLacksAreSaidInALine) {
         refusal_of(KVM_API_VERSION, {KVM_CAP_IOEVENTFD, KVM_CAP_IRQCHIP}),
         "/dev/kvm: this host's KVM lacks IRQCHIP, IOEVENTFD: it takes a Linux of 4.11 or later; --on bare "
         "and --on xen need no KVM");
-    for (const int needed : {KVM_CAP_USER_MEMORY, KVM_CAP_EXT_CPUID, KVM_CAP_IOEVENTFD, KVM_CAP_GET_TSC_KHZ,
-                             KVM_CAP_IMMEDIATE_EXIT}) {
+    for (const int needed :
+         {KVM_CAP_USER_MEMORY, KVM_CAP_EXT_CPUID, KVM_CAP_IOEVENTFD, KVM_CAP_IRQFD, KVM_CAP_IRQ_ROUTING,
+          KVM_CAP_MP_STATE, KVM_CAP_GET_TSC_KHZ, KVM_CAP_IMMEDIATE_EXIT}) {
         EXPECT_PRED2(contains, refusal_of(KVM_API_VERSION, {needed}), "this host's KVM lacks ") << needed;
     }
 }

@@ -69,6 +69,9 @@ inline std::vector<std::uint8_t> make_kvm_image(const std::function<void(KvmImag
     header.task_bytes = 104;
     header.event_word = kvm_data + 512;
     header.system_call = header.isolated_system_call = kvm_text + 300;
+    header.processor_entry = kvm_text + 400;
+    header.processor_start = kvm_data + kvm::page_size;
+    header.processor_end = kvm_data + (2 * kvm::page_size);
     return make_image(header, change);
 }
 

@@ -17,7 +17,8 @@ using namespace kvm_privileged;
 constexpr std::uint64_t image_pages = (kvm_text_bytes + kvm_data_bytes) / page_size;
 
 VmmMemory memory_of(std::uint64_t guest_memory) {
-    return {read_privileged_image("vmm", make_privileged_image()), lay_out_privileged, guest_memory};
+    const PrivilegedImage image = read_privileged_image("vmm", make_privileged_image());
+    return {image, lay_out_privileged(image.bytes, guest_memory, VmmMemory::package_bytes)};
 }
 
 TEST(PrivilegedLayout, PartsLieBehindEachOther) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace previrt {
@@ -29,20 +30,18 @@ public:
     static constexpr std::size_t package_bytes = 10000;
     static constexpr std::uint8_t package_byte = 0x5a;
 
-    using LayOut = KvmLayout(std::uint64_t image_bytes, std::uint64_t guest_memory,
-                             std::uint64_t package_bytes);
-
-    VmmMemory(const VmmSegments& image, LayOut& lay_out, std::uint64_t guest_memory)
-        : layout_(lay_out(image.bytes, guest_memory, package_bytes)), bytes_(layout_.vmm_bytes) {
+    // The layout is for `package_bytes`.
+    VmmMemory(const VmmSegments& image, KvmLayout layout)
+        : layout_(std::move(layout)), bytes_(layout_.vmm_bytes) {
         fill_vmm_memory(bytes_, layout_, image, std::vector<std::uint8_t>(package_bytes, package_byte));
     }
 
     [[nodiscard]] const KvmLayout& layout() const { return layout_; }
     [[nodiscard]] const std::vector<std::uint8_t>& bytes() const { return bytes_; }
 
-    [[nodiscard]] std::optional<Translation> translate(std::uint64_t address) const {
+    [[nodiscard]] std::optional<Translation> translate(std::uint64_t address, unsigned processor = 0) const {
         constexpr std::uint64_t frame_bits = 0x000ffffffffff000;
-        std::uint64_t table = make_handover(layout_).root;
+        std::uint64_t table = layout_.first_root_of(processor);
         bool writable = true;
         bool user = true;
         for (unsigned level = 4; level != 0; --level) {

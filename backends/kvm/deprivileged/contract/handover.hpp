@@ -29,9 +29,13 @@ struct ImageHeader {
     std::uint64_t interrupt_table_bytes;
     std::uint64_t task;
     std::uint64_t task_bytes;
-    std::uint64_t event_word;           // 32 bits: the monitor adds event_call, and wakes waiters (futex)
+    std::uint64_t event_word;           // 32 bits, the boot processor's: the monitor adds event_call
     std::uint64_t system_call;          // LSTAR
     std::uint64_t isolated_system_call; // the same, with --isolate
+    // Of the other processors: `entry` for those, and their own pages. They begin with an interrupt.
+    std::uint64_t processor_entry;
+    std::uint64_t processor_start;
+    std::uint64_t processor_end;
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
 
@@ -55,6 +59,9 @@ struct Handover {
     monitored::VsockStart vsock;
     monitored::ConsolePortsStart console_ports;
     monitored::FoldersStart folders;
+    std::uint64_t processors;
+    Part other_processors;            // processor_memory.hpp, of each but the boot processor
+    Part copied_tables;               // a byte for each page table
     std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };

@@ -26,8 +26,6 @@ constexpr std::uint64_t doorbell_end = 8;      // 4 bytes: the guest has ended, 
 constexpr std::uint64_t doorbell_packets = 16; // 4 bytes, an ioeventfd: packets, or room for some
 constexpr std::uint64_t doorbell_vsock = 40;   // 4 bytes, an ioeventfd: packets of vsock, or room for some
 constexpr std::uint64_t doorbell_console_ports = 48; // likewise, of the ports of the console device
-constexpr std::uint64_t doorbell_idle =
-    24; // 8 bytes: waits at most this many nanoseconds, or until the event word is not 0
 // 8 bytes: the monitor takes pages back, which read as zeros from then on. The lower half is the first page's
 // number, counted from ram_base; the upper half is how many.
 constexpr std::uint64_t doorbell_release = 32;
@@ -63,11 +61,9 @@ constexpr std::uint64_t map_address = 0xfffffe8000000000;
 constexpr std::uint16_t selector_local_table = 0x1010;
 constexpr std::uint16_t selector_task = 0x1020;
 
-// The vector of the local APIC's timer, and of nothing else. If another thread has KVM deliver an interrupt
-// while KVM is about to enter the guest with one, KVM may deliver that one twice on the same stack, and the
-// guest's state is lost.
+// The vector of all events: the local APIC's timer, the monitor's calls, and other processors' interrupts.
 constexpr unsigned event_vector = 0xf0;
-// Instead, the monitor adds this to the event word.
+// The monitor adds this to the event word before it calls.
 constexpr std::uint32_t event_call = 4;
 
 } // namespace previrt::kvm
