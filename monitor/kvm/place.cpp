@@ -19,7 +19,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 
 namespace previrt {
 
@@ -122,10 +121,6 @@ PreparedRun prepare_kvm(const RunOptions& options) {
     }
     if (options.cpus != 1 && mode == KvmMode::native) {
         throw InputError("--cpus: on a KVM that runs level 0 on the processor a guest has one so far");
-    }
-    if (options.cpus != 1 && options.isolate) {
-        throw InputError("--isolate: such a guest has one processor so far, not " +
-                         std::to_string(options.cpus));
     }
     if (!options.ports.empty() && mode == KvmMode::native) {
         throw InputError("--port: on a KVM that runs level 0 on the processor there are no ports so far");

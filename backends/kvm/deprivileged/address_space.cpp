@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // KVM reads the shadow tables themselves: it follows stores to them as a TLB does, at the next invalidation.
+#include "backends/kvm/deprivileged/contract/processor_memory.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/processor_roots.hpp"
 #include "backends/kvm/deprivileged/processors.hpp"
@@ -31,6 +32,7 @@ constexpr std::uint64_t level_0_flags = 0x63;
 std::uint64_t* user_tables;
 [[gnu::section("processor")]] bool invalidation_is_queued;
 [[gnu::section("processor")]] constinit TableNumber loaded = no_table;
+[[gnu::section("processor")]] constinit TableNumber loaded_user = no_table;
 bool has_retired_tables; // since all processors' last invalidation
 
 } // namespace
@@ -117,8 +119,9 @@ void unpin_root(TableNumber /*kernel*/, TableNumber /*user*/) {}
 
 void load_root(TableNumber kernel, TableNumber user) {
     loaded = kernel;
-    kernel_root = own_root(kernel);
-    user_root = separates_user_mode() ? table_machine_frame(user) << page_shift : 0;
+    loaded_user = user;
+    kernel_root = own_root(kernel, false);
+    user_root = separates_user_mode() ? own_root(user, true) : 0;
     follow_user_call_root(kernel);
     invalidate_all();
 }
@@ -185,25 +188,48 @@ backend::TableNumber loaded_root() {
     return backend::loaded;
 }
 
+backend::TableNumber loaded_user_root() {
+    return backend::loaded_user;
+}
+
 backend::TableNumber loaded_root_of(unsigned processor) {
     return of_processor(processor, backend::loaded);
 }
+
+namespace {
+
+// `tables`: levels 1, 2 and 3. The processor's own pages are at this guest-physical address.
+void fill_user_tables(std::uint64_t* tables, std::uint64_t own_pages) {
+    const auto map = [&](const std::uint8_t* place, std::uint64_t physical, std::uint64_t flags) {
+        const std::uint64_t offset = reinterpret_cast<std::uint64_t>(place) - image_address;
+        tables[offset >> page_shift] = physical | flags;
+    };
+    for (const std::uint8_t* page = backend::shared_start; page < backend::shared_end; page += page_size) {
+        map(page, own_pages + static_cast<std::uint64_t>(page - processor_start), backend::level_0_flags);
+    }
+    map(backend::user_gate,
+        handover.vmm_memory + (reinterpret_cast<std::uint64_t>(backend::user_gate) - image_address),
+        backend::table_flags);
+    for (const unsigned level : {2U, 3U}) {
+        tables[(std::size_t{level} * table_entries) - 1] =
+            physical_of(tables + ((std::size_t{level} - 2) * table_entries)) | backend::table_flags;
+    }
+}
+
+} // namespace
 
 void start_isolation() {
     if (!backend::separates_user_mode()) {
         return;
     }
     backend::user_tables = reinterpret_cast<std::uint64_t*>(take_memory(3 * page_size));
-    const auto map = [](const std::uint8_t* place, std::uint64_t flags) {
-        const std::uint64_t offset = reinterpret_cast<std::uint64_t>(place) - image_address;
-        backend::user_tables[offset >> page_shift] = (handover.vmm_memory + offset) | flags;
-    };
-    for (const std::uint8_t* page = backend::shared_start; page < backend::shared_end; page += page_size) {
-        map(page, backend::level_0_flags);
-    }
-    map(backend::user_gate, backend::table_flags);
-    for (const unsigned level : {2U, 3U}) {
-        backend::user_tables[(std::size_t{level} * table_entries) - 1] = backend::vmm_entry(level, true);
+    fill_user_tables(backend::user_tables,
+                     handover.vmm_memory +
+                         (reinterpret_cast<std::uint64_t>(processor_start) - image_address));
+    for (unsigned i = 1; i < backend::processor_count(); ++i) {
+        const ProcessorMemory parts{.own_bytes = own_bytes()};
+        fill_user_tables(reinterpret_cast<std::uint64_t*>(memory_of(i) + parts.user_tables()),
+                         physical_of(memory_of(i)));
     }
 }
 

@@ -51,7 +51,8 @@ inline std::uint64_t physical_of(const void* pointer) {
 }
 // backend::flush_entries has nothing to do.
 bool entries_are_flushed();
-backend::TableNumber loaded_root(); // of the guest's kernel
+backend::TableNumber loaded_root();      // of the guest's kernel
+backend::TableNumber loaded_user_root(); // with --isolate, of user mode
 backend::TableNumber loaded_root_of(unsigned processor);
 std::uint8_t* part_of_vmm(const Part& part);
 std::span<const std::uint8_t> package();

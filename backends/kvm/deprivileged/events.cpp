@@ -48,6 +48,8 @@ constexpr std::uint64_t longest_timer = 4'000'000'000; // of 32 bits
 [[gnu::section("processor")]] constinit std::uint64_t timer_when = never;
 [[gnu::section("processor")]] constinit std::uint64_t timer_set_for = never; // never: it does not run
 
+[[gnu::section("processor")]] unsigned destination; // that the local APIC has: 0 after a reset
+
 void write_local_apic(std::uint64_t place, std::uint32_t value) {
     *reinterpret_cast<volatile std::uint32_t*>(local_apic_address + place) = value;
 }
@@ -90,7 +92,10 @@ void note_event_of(unsigned processor) {
 
 void send_interrupt(unsigned processor) {
     ++counters.hypercalls[call_interrupt];
-    write_local_apic(command_high, processor << command_destination);
+    if (destination != processor) { // each store takes KVM more than 2 us
+        destination = processor;
+        write_local_apic(command_high, processor << command_destination);
+    }
     write_local_apic(command_low, command_assert | event_vector);
 }
 

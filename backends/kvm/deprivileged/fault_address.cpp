@@ -18,7 +18,6 @@
 namespace previrt::kvm {
 
 extern "C" {
-extern std::uint64_t user_root; // guest-physical
 extern std::uint64_t trap_cs;
 extern std::uint8_t trap_in_user_root;
 }
@@ -26,7 +25,7 @@ extern std::uint8_t trap_in_user_root;
 namespace {
 
 backend::TableNumber current_root() {
-    return trap_in_user_root != 0 ? backend::table_at(user_root >> page_shift) : loaded_root();
+    return trap_in_user_root != 0 ? loaded_user_root() : loaded_root();
 }
 
 // By the tables as they are now.

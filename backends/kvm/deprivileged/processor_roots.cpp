@@ -28,6 +28,7 @@ struct KeptRoot {
     TableNumber level3 = no_table;
     TableNumber level2 = no_table;
     std::uint64_t last_used = 0;
+    bool is_user = false;
 };
 [[gnu::section("processor")]] constinit KeptRoot kept[kept_roots];
 [[gnu::section("processor")]] std::uint64_t uses;
@@ -75,26 +76,32 @@ public:
 private:
     [[nodiscard]] static ProcessorMemory memory() { return {.own_bytes = own_bytes()}; }
 
+    // What an entry of the boot processor's names where the guest has no table.
+    [[nodiscard]] std::uint64_t* vmm_table(unsigned level) const {
+        const std::uint64_t entry = backend::vmm_entry(level + 1, kept_root().is_user);
+        return reinterpret_cast<std::uint64_t*>(pointer_to(machine_frame_in(entry) << page_shift));
+    }
+    [[nodiscard]] std::uint64_t own_level1() const {
+        return kept_root().is_user ? memory().user_tables() : memory().level1();
+    }
     void fill_level3() const {
         const std::uint64_t entry = backend::table_entries(kept_root().root)[last];
-        kept_root().level3 = copy_table(3, entry, handover.vmm_level3);
+        kept_root().level3 = copy_table(3, entry);
         fill_level2();
         link(4, entry, physical_of(entries(3)));
     }
     void fill_level2() const {
         const TableNumber level3 = kept_root().level3;
-        const std::uint64_t entry = level3 == no_table ? pointer_entries(handover.vmm_level3)[last]
-                                                       : backend::table_entries(level3)[last];
-        kept_root().level2 = copy_table(2, entry, handover.vmm_level2);
-        link(2, pointer_entries(handover.vmm_level2)[last],
-             physical_of(entries_at(processor_, memory().level1())));
+        const std::uint64_t entry =
+            level3 == no_table ? vmm_table(3)[last] : backend::table_entries(level3)[last];
+        kept_root().level2 = copy_table(2, entry);
+        link(2, vmm_table(2)[last], physical_of(entries_at(processor_, own_level1())));
         link(3, entry, physical_of(entries(2)));
     }
-    // The table in this entry is a guest's, or the VMM's at `vmm_table`.
-    [[nodiscard]] TableNumber copy_table(unsigned level, std::uint64_t entry, std::uint64_t vmm_table) const {
+    // The table that this entry names is a guest's, or the VMM's.
+    [[nodiscard]] TableNumber copy_table(unsigned level, std::uint64_t entry) const {
         const TableNumber table = backend::table_at(machine_frame_in(entry));
-        std::memcpy(entries(level),
-                    table == no_table ? pointer_entries(vmm_table) : backend::table_entries(table),
+        std::memcpy(entries(level), table == no_table ? vmm_table(level) : backend::table_entries(table),
                     page_size);
         if (table != no_table) {
             copied[table] = 1;
@@ -104,10 +111,6 @@ private:
     void link(unsigned level, std::uint64_t entry, std::uint64_t physical) const {
         entries(level)[last] = (entry ^ (machine_frame_in(entry) << page_shift)) | physical;
     }
-    static std::uint64_t* pointer_entries(std::uint64_t physical) {
-        return reinterpret_cast<std::uint64_t*>(pointer_to(physical));
-    }
-
     unsigned processor_;
     unsigned number_;
 };
@@ -130,7 +133,7 @@ void start_processor_roots() {
     copied = {part_of_vmm(handover.copied_tables), handover.copied_tables.bytes};
 }
 
-std::uint64_t own_root(TableNumber root) {
+std::uint64_t own_root(TableNumber root, bool user) {
     if (vcpu.number == 0) {
         return backend::table_machine_frame(root) << page_shift;
     }
@@ -138,7 +141,7 @@ std::uint64_t own_root(TableNumber root) {
     const bool is_new = place == std::end(kept);
     if (is_new) {
         place = std::ranges::min_element(kept, {}, &KeptRoot::last_used);
-        *place = {.root = root};
+        *place = {.root = root, .is_user = user};
     }
     const Copies copies(vcpu.number, static_cast<unsigned>(place - kept));
     place->last_used = ++uses;

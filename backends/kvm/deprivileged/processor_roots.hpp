@@ -12,8 +12,9 @@
 namespace previrt::kvm {
 
 void start_processor_roots();
-// The guest-physical address of the root by which the present processor reaches these tables.
-std::uint64_t own_root(backend::TableNumber root);
+// The guest-physical address of the root by which the present processor reaches these tables. `user`: with
+// --isolate, user mode's.
+std::uint64_t own_root(backend::TableNumber root, bool user);
 // Whether a processor walks a copy of the table. It sets accessed bits in the copy.
 bool is_copied(backend::TableNumber table);
 void change_copies(backend::TableNumber table, unsigned index, std::uint64_t entry);

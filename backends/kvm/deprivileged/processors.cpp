@@ -14,6 +14,10 @@
 
 namespace previrt::kvm {
 
+extern "C" {
+extern std::uint64_t kernel_root; // guest-physical
+}
+
 namespace {
 
 std::uint64_t waiting_for_lock; // a bit for each processor
@@ -34,9 +38,12 @@ std::uint8_t* memory_of(unsigned processor) {
 }
 
 void start_processors() {
+    const ProcessorMemory parts{.own_bytes = own_bytes()};
     start_processor_roots();
     for (unsigned i = 1; i < backend::processor_count(); ++i) {
         std::memcpy(memory_of(i), processor_start, own_bytes());
+        of_processor(i, kernel_root) =
+            physical_of(memory_of(i) + parts.root()); // the gates of --isolate load it
         of_processor(i, vcpu).number = i;
         set_activity_of(i, Activity::absent);
     }

@@ -20,8 +20,10 @@ struct ProcessorMemory {
     [[nodiscard]] constexpr std::uint64_t level3() const { return root() + page_size; }
     [[nodiscard]] constexpr std::uint64_t level2() const { return level3() + page_size; }
     [[nodiscard]] constexpr std::uint64_t level1() const { return level2() + page_size; }
+    // With --isolate: levels 1, 2 and 3 of the VMM's part in user mode's roots.
+    [[nodiscard]] constexpr std::uint64_t user_tables() const { return level1() + page_size; }
     [[nodiscard]] constexpr std::uint64_t kept(unsigned root) const {
-        return level1() + page_size + (std::uint64_t{root} * kept_tables * page_size);
+        return user_tables() + (3 * page_size) + (std::uint64_t{root} * kept_tables * page_size);
     }
     [[nodiscard]] constexpr std::uint64_t bytes() const { return kept(kept_roots); }
 };
