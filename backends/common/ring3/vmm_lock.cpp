@@ -10,7 +10,7 @@ namespace previrt {
 namespace {
 
 // Read by other processors, without the lock.
-[[gnu::section("processor")]] constinit Activity activity = Activity::in_vmm;
+[[gnu::section("processor")]] constinit auto activity = static_cast<std::uint32_t>(Activity::in_vmm);
 
 [[gnu::section("processor")]] bool is_gathered;
 
@@ -49,17 +49,17 @@ void give_lock() {
 }
 
 void set_activity(Activity what) {
-    __atomic_store_n(&activity, what, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&activity, static_cast<std::uint32_t>(what), __ATOMIC_SEQ_CST);
 }
 
 Activity activity_of(unsigned processor) {
-    return __atomic_load_n(&of_processor(processor, activity), __ATOMIC_SEQ_CST);
+    return static_cast<Activity>(__atomic_load_n(&of_processor(processor, activity), __ATOMIC_SEQ_CST));
 }
 
 } // namespace
 
 void set_activity_of(unsigned processor, Activity what) {
-    of_processor(processor, activity) = what;
+    of_processor(processor, activity) = static_cast<std::uint32_t>(what);
 }
 
 void enter_vmm() {

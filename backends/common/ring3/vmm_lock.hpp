@@ -11,7 +11,7 @@ namespace previrt {
 enum class Activity : std::uint32_t { absent, in_vmm, in_guest, asleep };
 
 // The activity of a processor that has not begun. All others begin in the VMM.
-void set_activity_of(unsigned processor, Activity activity);
+void set_activity_of(unsigned processor, Activity what);
 
 // The processor sleeps from here to the next enter_vmm(). It looks for its events in between.
 void fall_asleep();

@@ -168,6 +168,12 @@ bool is_our_own(std::uint64_t address) {
                                       is_between(address, shared_start, shared_end));
 }
 
+// Of the code that acts for the guest's kernel.
+bool is_step_in_image(std::uint8_t vector) {
+    return vector == debug_exception && vcpu.cpl == 0 &&
+           is_between(vcpu.registers.rip, image_start, image_end);
+}
+
 // User mode came here by a rewritten site of the kernel's text: with --isolate it may not execute the site's
 // target.
 bool is_at_site_code_of_kernel(std::uint8_t vector, std::uint64_t fault_address) {
@@ -230,15 +236,14 @@ void exception_entered() {
     auto vector = static_cast<std::uint8_t>(trap_vector);
     const auto error_code = static_cast<std::uint32_t>(trap_error_code);
     const std::uint64_t executed = vcpu.registers.rip;
-    const bool is_step =
-        vector == debug_exception && vcpu.cpl == 0 && is_between(executed, image_start, image_end);
-    if (is_our_own(executed) && !is_step) {
+    if (is_our_own(executed) && !is_step_in_image(vector)) {
         stop_at_own_fault(vector, error_code);
     }
     const std::uint64_t seen = seen_address();
     enter_vmm();
     const std::uint64_t fault_address = vector == page_fault ? find_fault_address(error_code) : 0;
     leave_state_instruction();
+    const bool is_step = is_step_in_image(vector);
     const bool is_at_site_code = is_at_site_code_of_kernel(vector, fault_address);
     take_state_from_frame(seen);
     if (is_step) {

@@ -10,7 +10,6 @@
 #include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <span>
 
@@ -39,6 +38,20 @@ std::uint64_t* entries_at(unsigned processor, std::uint64_t offset) {
     return reinterpret_cast<std::uint64_t*>(memory_of(processor) + offset);
 }
 
+// The processor may be walking the table.
+void set_entry(std::uint64_t& place, std::uint64_t entry) {
+    __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
+}
+
+// All but the last. A store to a table in use takes KVM microseconds.
+void copy_entries(std::uint64_t* to, const std::uint64_t* from) {
+    for (unsigned i = 0; i < last; ++i) {
+        if (((to[i] ^ from[i]) & ~std::uint64_t{page_accessed}) != 0) {
+            set_entry(to[i], from[i]);
+        }
+    }
+}
+
 // The copies of a processor's kept root.
 class Copies {
 public:
@@ -50,7 +63,7 @@ public:
     [[nodiscard]] KeptRoot& kept_root() const { return of_processor(processor_, kept)[number_]; }
 
     void fill() const {
-        std::memcpy(entries(4), backend::table_entries(kept_root().root), page_size);
+        copy_entries(entries(4), backend::table_entries(kept_root().root));
         copied[kept_root().root] = 1;
         fill_level3();
     }
@@ -60,16 +73,16 @@ public:
             if (index == last) {
                 fill_level3();
             } else {
-                entries(4)[index] = entry;
+                set_entry(entries(4)[index], entry);
             }
         } else if (table == root.level3) {
             if (index == last) {
                 fill_level2();
             } else {
-                entries(3)[index] = entry;
+                set_entry(entries(3)[index], entry);
             }
         } else if (table == root.level2 && index != last) {
-            entries(2)[index] = entry;
+            set_entry(entries(2)[index], entry);
         }
     }
 
@@ -101,16 +114,16 @@ private:
     // The table that this entry names is a guest's, or the VMM's.
     [[nodiscard]] TableNumber copy_table(unsigned level, std::uint64_t entry) const {
         const TableNumber table = backend::table_at(machine_frame_in(entry));
-        std::memcpy(entries(level), table == no_table ? vmm_table(level) : backend::table_entries(table),
-                    page_size);
+        copy_entries(entries(level), table == no_table ? vmm_table(level) : backend::table_entries(table));
         if (table != no_table) {
             copied[table] = 1;
         }
         return table;
     }
     void link(unsigned level, std::uint64_t entry, std::uint64_t physical) const {
-        entries(level)[last] = (entry ^ (machine_frame_in(entry) << page_shift)) | physical;
+        set_entry(entries(level)[last], (entry ^ (machine_frame_in(entry) << page_shift)) | physical);
     }
+
     unsigned processor_;
     unsigned number_;
 };
