@@ -4,10 +4,12 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/event_ring.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace previrt {
@@ -49,18 +51,34 @@ std::uint64_t* entry_at(std::uint64_t physical) {
     return reinterpret_cast<std::uint64_t*>(physical_memory(physical, sizeof(std::uint64_t)));
 }
 
-// False: the entry stays the same.
-bool change(std::uint64_t* place, std::uint64_t physical, std::uint64_t entry) {
-    const std::uint64_t old = *place;
-    if (entry == old) {
-        return false;
+// Another processor may store to a table that has no shadow, without the VMM.
+bool store_if_unchanged(std::uint64_t* place, std::uint64_t old, std::uint64_t entry) {
+    if (backend::processor_count() == 1) {
+        *place = entry;
+        return true;
     }
-    if ((old & page_present) != 0) {
-        forget_translations_through(physical);
+    return __atomic_compare_exchange_n(place, &old, entry, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+// The entry after the access. nullopt: it stays the same.
+std::optional<std::uint64_t> access_entry(const TableAccess& access, std::uint64_t* place,
+                                          std::uint64_t physical) {
+    const std::uint64_t operand = vcpu.registers.general[access.reg];
+    for (;;) {
+        const std::uint64_t old = __atomic_load_n(place, __ATOMIC_RELAXED);
+        const std::uint64_t entry = apply(access, old);
+        if (entry == old) {
+            return std::nullopt;
+        }
+        if (store_if_unchanged(place, old, entry)) {
+            if ((old & page_present) != 0) {
+                forget_translations_through(physical);
+            }
+            record_event(Event::table_write, physical, entry);
+            return entry;
+        }
+        vcpu.registers.general[access.reg] = operand;
     }
-    *place = entry;
-    record_event(Event::table_write, physical, entry);
-    return true;
 }
 
 } // namespace
@@ -83,9 +101,8 @@ bool execute_simple_table_access(const TableAccess& access) {
     if (!shadow) {
         return false;
     }
-    const std::uint64_t entry = apply(access, *known.entry);
-    if (change(known.entry, known.physical, entry)) {
-        shadow_leaf_written(*shadow, known.physical, entry);
+    if (const std::optional<std::uint64_t> entry = access_entry(access, known.entry, known.physical)) {
+        shadow_leaf_written(*shadow, known.physical, *entry);
     }
     return true;
 }
@@ -106,13 +123,13 @@ void execute_page_table_access(const Instruction& instruction) {
     if (place == nullptr) {
         stop_guest("a page table lies outside RAM, at", *physical);
     }
-    const std::uint64_t entry = apply(access, *place);
-    if (!change(place, *physical, entry)) {
+    const std::optional<std::uint64_t> entry = access_entry(access, place, *physical);
+    if (!entry) {
         return;
     }
-    shadow_entry_written(*physical, entry, instruction.annotation);
+    shadow_entry_written(*physical, *entry, instruction.annotation);
     // The kernel may use a new mapping at once as its stack, where no fault can be taken.
-    if ((entry & page_present) != 0 && (entry & page_user) == 0) {
+    if ((*entry & page_present) != 0 && (*entry & page_user) == 0) {
         backend::flush_entries();
     }
 }
