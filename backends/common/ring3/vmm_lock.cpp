@@ -22,23 +22,30 @@ bool is_alone() {
     return backend::processor_count() == 1;
 }
 
-bool take_lock_if_free() {
+bool take_lock_if_free(std::uint32_t taken) {
     std::uint32_t expected = lock_free;
-    return __atomic_compare_exchange_n(&lock, &expected, std::uint32_t{lock_held}, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&lock, &expected, taken, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-// A holder has it for about a microsecond, unless the host runs something else in its place.
-void take_lock() {
-    constexpr unsigned patience = 500;
+// A holder has it for some microseconds, unless the host runs something else in its place.
+bool take_lock_soon(std::uint32_t taken) {
+    constexpr unsigned patience = 1000;
     for (unsigned i = 0; i < patience; ++i) {
-        if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == lock_free && take_lock_if_free()) {
-            return;
+        if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == lock_free && take_lock_if_free(taken)) {
+            return true;
         }
         asm volatile("pause");
     }
-    while (__atomic_exchange_n(&lock, std::uint32_t{lock_awaited}, __ATOMIC_ACQUIRE) != lock_free) {
+    return false;
+}
+
+// A processor that was woken tries for a while again: it would lose to one that has never slept each time.
+void take_lock() {
+    std::uint32_t taken = lock_held;
+    while (!take_lock_soon(taken) &&
+           __atomic_exchange_n(&lock, std::uint32_t{lock_awaited}, __ATOMIC_ACQUIRE) != lock_free) {
         wait_for_lock(lock, lock_awaited);
+        taken = lock_awaited; // others may wait too
     }
 }
 
