@@ -144,6 +144,31 @@ wait; cat loaded; rm load loaded; echo over""", "\nover\n", *option, "--share", 
 rounds = other / "rounds"
 report("each time it writes", rounds.exists() and rounds.read_text() == "".join(f"{i}\n" for i in range(30)))
 
+# A device loses its driver in the middle of its own requests, once by the driver of virtio and once by that of PCI.
+says("drivers leave devices that are in use",
+     f"""cd /sys/bus
+card_of() {{ card=$(readlink -f $(ls -d virtio/drivers/$1/virtio* | tail -n 1)/..); echo ${{card##*/}}; }}
+folder=$(card_of virtiofs); memory=$(card_of virtio_balloon)
+( until [ -e /tmp/stop ]; do dd if=/dev/zero of=/tmp/load bs=1M count=60 2>/dev/null; rm -f /tmp/load; done ) & hog=$!
+i=0; while [ $i -lt 10 ]; do
+    ( while dd if=/dev/zero of="{other}/load" bs=64k count=16 2>/dev/null; do :; done ) &
+    sleep 0.1
+    if [ $((i % 2)) = 0 ]; then
+        set -- pci/drivers/virtio-pci $folder pci/drivers/virtio-pci $memory
+    else
+        # Devices of virtio have new names after each time.
+        set -- virtio/drivers/virtiofs $(ls pci/devices/$folder | grep '^virtio[0-9]') \
+            virtio/drivers/virtio_balloon $(ls pci/devices/$memory | grep '^virtio[0-9]')
+    fi
+    echo $2 >$1/unbind; echo $4 >$3/unbind
+    wait $!; umount "{other}"
+    echo $2 >$1/bind; echo $4 >$3/bind
+    mount -t virtiofs other "{other}"
+    echo $i; echo $i >>"{other}/again"
+    i=$((i+1))
+done
+touch /tmp/stop; wait $hog; cat "{other}/again" """, "".join(f"{i}\n" for i in range(10)) * 2, *option, "--share", f"{other}")
+
 # Errors of this machine.
 (share / "secret").write_text("x")
 os.symlink("/etc/hostname", share / "outside")
