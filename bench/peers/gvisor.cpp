@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace previrt {
 
@@ -49,7 +51,9 @@ struct GvisorRoot {
     std::string path;
     std::string program; // in it
     bool is_written;     // to memory
-    std::string shared;  // a directory of this machine, at the same place; empty: none
+    // Directories of this machine, at the same places.
+    std::vector<std::string> read_only;
+    std::string shared; // empty: none
 };
 
 void write_bundle(const std::string& directory, const GvisorRoot& root, const Settings& environment) {
@@ -64,11 +68,15 @@ void write_bundle(const std::string& directory, const GvisorRoot& root, const Se
     nlohmann::json mounts = nlohmann::json::array();
     mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
     mounts.push_back({{"destination", "/dev/shm"}, {"type", "tmpfs"}, {"source", "tmpfs"}});
+    const auto bind = [&](const std::string& place, const char* rights) {
+        mounts.push_back(
+            {{"destination", place}, {"type", "bind"}, {"source", place}, {"options", {"rbind", rights}}});
+    };
+    for (const std::string& place : root.read_only) {
+        bind(place, "ro");
+    }
     if (!root.shared.empty()) {
-        mounts.push_back({{"destination", root.shared},
-                          {"type", "bind"},
-                          {"source", root.shared},
-                          {"options", {"rbind", "rw"}}});
+        bind(root.shared, "rw");
     }
     const nlohmann::json configuration = {
         {"ociVersion", "1.0.0"},
@@ -105,38 +113,61 @@ Program run_bundle(const std::string& runsc, const std::string& bundle, bool is_
     return run;
 }
 
-Program run_in(const std::string& directory, const std::string& runsc, const GvisorRoot& root,
-               const Settings& environment) {
-    const std::string bundle = directory + "/gvisor";
+std::string make_bundle(const std::string& directory) {
+    std::string bundle = directory + "/gvisor";
     fs::remove_all(bundle);
-    fs::create_directories(bundle);
-    write_bundle(bundle, root, environment);
-    return run_bundle(runsc, bundle, root.is_written);
+    fs::create_directories(bundle + "/root");
+    return bundle;
+}
+
+// If the root were this machine's, runsc would make all beneath it read-only, and what is shared too. Returns
+// the directories that are to be there.
+std::vector<std::string> make_root_like_this(const std::string& root) {
+    std::vector<std::string> directories;
+    for (const fs::directory_entry& entry : fs::directory_iterator("/")) {
+        const std::string name = entry.path().filename();
+        if (entry.is_symlink()) {
+            fs::copy_symlink(entry.path(), root + "/" + name);
+        } else if (entry.is_directory() && name != "dev" && name != "proc" && name != "sys") { // gVisor's own
+            fs::create_directory(root + "/" + name);
+            directories.push_back(entry.path());
+        }
+    }
+    return directories;
 }
 
 } // namespace
 
 Program gvisor(const std::string& runsc, const std::string& program, const Settings& environment,
                const std::string& directory) {
-    const std::string bundle = directory + "/gvisor";
-    fs::remove_all(bundle);
-    fs::create_directories(bundle + "/root");
+    const std::string bundle = make_bundle(directory);
     fs::copy_file(program, bundle + "/root/program");
-    write_bundle(bundle, {.path = "root", .program = "/program", .is_written = false, .shared = {}},
+    write_bundle(bundle,
+                 {.path = "root", .program = "/program", .is_written = false, .read_only = {}, .shared = {}},
                  environment);
     return run_bundle(runsc, bundle, false);
 }
 
 Program gvisor_tree(const std::string& runsc, const std::string& root, const std::string& program,
                     const Settings& environment, const std::string& directory) {
-    return run_in(directory, runsc, {.path = root, .program = program, .is_written = true, .shared = {}},
-                  environment);
+    const std::string bundle = make_bundle(directory);
+    write_bundle(bundle,
+                 {.path = root, .program = program, .is_written = true, .read_only = {}, .shared = {}},
+                 environment);
+    return run_bundle(runsc, bundle, true);
 }
 
 Program gvisor_on_root(const std::string& runsc, const std::string& program, const Settings& environment,
                        const std::string& shared, const std::string& directory) {
-    return run_in(directory, runsc, {.path = "/", .program = program, .is_written = false, .shared = shared},
-                  environment);
+    const std::string bundle = make_bundle(directory);
+    write_bundle(bundle,
+                 {.path = "root",
+                  .program = program,
+                  .is_written = false,
+                  .read_only = make_root_like_this(bundle + "/root"),
+                  .shared = shared},
+                 environment);
+    return run_bundle(runsc, bundle, false);
 }
 
 } // namespace previrt
