@@ -123,7 +123,7 @@ with subprocess.Popen([*run, "--", "sh", "-c", "while :; do echo tick; sleep 0.0
 
 
 # A terminal.
-def on_terminal(command, steps, stderr=None):
+def on_terminal(whole, steps, stderr=None):
     """Each step waits for a text, and then calls something with the terminal's other end."""
     keys, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
@@ -133,7 +133,7 @@ def on_terminal(command, steps, stderr=None):
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-    process = subprocess.Popen([*run, "--", *command], stdin=terminal, stdout=terminal, stderr=stderr or terminal, preexec_fn=own)
+    process = subprocess.Popen(whole, stdin=terminal, stdout=terminal, stderr=stderr or terminal, preexec_fn=own)
     shown = b""
     was_raw = False
     for text, action in steps:
@@ -166,41 +166,120 @@ def resize(keys, process):
 
 
 status, shown, right = on_terminal(
-    ["sh", "-c", "test -t 0 && test -t 1 && test -t 2 && stty size; read line; echo \"<$line>\"; exit 5"],
+    [*run, "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && stty size; read line; echo \"<$line>\"; exit 5"],
     [(b"33 77\r\n", typed(b"hello\r"))])
 report("a terminal", (status, shown, right) == (5, b"33 77\r\nhello\r\n<hello>\r\n", True), f"{status}, {shown}, {right}")
-status, shown, right = on_terminal(["sh", "-c", "echo ready; sleep 100"], [(b"ready", typed(b"\x03"))])
+status, shown, right = on_terminal([*run, "--", "sh", "-c", "echo ready; sleep 100"], [(b"ready", typed(b"\x03"))])
 report("Ctrl-C on a terminal", (status, shown, right) == (130, b"ready\r\n^C", True), f"{status}, {shown}, {right}")
 status, shown, right = on_terminal(
-    ["sh", "-c", "trap 'stty size; exit 6' WINCH; echo ready; while :; do sleep 0.05; done"], [(b"ready", resize)])
+    [*run, "--", "sh", "-c", "trap 'stty size; exit 6' WINCH; echo ready; while :; do sleep 0.05; done"], [(b"ready", resize)])
 report("a terminal's new size", (status, shown, right) == (6, b"ready\r\n44 99\r\n", True), f"{status}, {shown}, {right}")
-status, shown, right = on_terminal(["sh", "-c", "echo ready; cat; echo over"], [(b"ready", typed(b"line\r\x04"))])
+status, shown, right = on_terminal([*run, "--", "sh", "-c", "echo ready; cat; echo over"], [(b"ready", typed(b"line\r\x04"))])
 report("Ctrl-D on a terminal", status == 0 and b"over" in shown and right, f"{status}, {shown}, {right}")
-status, shown, right = on_terminal(["sh", "-c", "echo ready; sleep 100"],
+status, shown, right = on_terminal([*run, "--", "sh", "-c", "echo ready; sleep 100"],
                                    [(b"ready", lambda keys, process: process.send_signal(signal.SIGTERM))])
 report("SIGTERM with a terminal", status == 143 and right, f"{status}, {shown}, {right}")
 with tempfile.TemporaryFile() as errors:
-    status, shown, right = on_terminal(["sh", "-c", "echo out; read line; test -t 2 || echo err >&2"],
+    status, shown, right = on_terminal([*run, "--", "sh", "-c", "echo out; read line; test -t 2 || echo err >&2"],
                                        [(b"out", typed(b"\r"))], errors)
     errors.seek(0)
     text = errors.read()
     report("standard error beside a terminal", (status, shown, right, text) == (0, b"out\r\n\r\n", True, b"err\n"),
            f"{status}, {shown}, {right}, {text}")
 
-# The same many times, and nothing is left: what outlives its parent becomes a child of this process.
+# The same command many times: without a terminal, on one, and under signals in turn. After each run nothing is left: what outlives
+# its parent becomes a child of this process.
 set_child_subreaper = 36
 ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-wrong = 0
-started = time.monotonic()
-for number in range(runs):
+exact = ["sh", "-c", "cat; echo e >&2; exit 7"]
+here, there = ["busybox", *exact], [*run, "--", *exact]
+
+
+def without_terminal():
     data = random.randbytes(random.randrange(5000))
-    got = guest(["sh", "-c", "cat; echo e >&2; exit 7"], input=data)
-    if (got.stdout, got.stderr, got.returncode) != (data, b"e\n", 7):
+
+    def outcome(whole):
+        got = subprocess.run(whole, input=data, capture_output=True, timeout=60)
+        return got.stdout, got.stderr, shell_status(got.returncode)
+    return outcome
+
+
+def with_terminal():
+    """Lines, and then Ctrl-D or Ctrl-C. Each key waits for the copies of the lines before it."""
+    lines = [b"%x" % random.getrandbits(random.randrange(1, 256)) for _ in range(random.randrange(1, 4))]
+    copies = [b"".join((line + b"\r\n") * 2 for line in lines[:number]) for number in range(len(lines) + 1)]
+    keys = [line + b"\r" for line in lines] + [random.choice((b"\x04", b"\x03"))]
+
+    def outcome(whole):
+        def key(text):
+            def action(end, process):
+                # This machine's terminal would echo it, too, before it is raw.
+                while whole is there and termios.tcgetattr(end)[3] & termios.ECHO and process.poll() is None:
+                    time.sleep(0.001)
+                os.write(end, text)
+            return action
+
+        status, shown, right = on_terminal(whole, [(re.escape(copy), key(text)) for copy, text in zip(copies, keys)])
+        return shown, shell_status(status), right or whole is here
+    return outcome
+
+
+def under_signals():
+    """Signals that leave the command as it is, and then perhaps one that ends it: if there are no data, at any time."""
+    ending = random.choice((None, signal.SIGTERM, signal.SIGHUP))
+    data = random.randbytes(random.choice((0, random.randrange(1, 5000))))
+    delay = random.random() * 0.3
+
+    def outcome(whole):
+        with subprocess.Popen(whole, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(data)
+            process.stdin.flush()
+            copied = process.stdout.read(len(data))
+            if data:
+                # Here, Linux ignores SIGTSTP where no shell waits for this test's process group.
+                process.send_signal(signal.SIGTSTP if whole is there else signal.SIGSTOP)
+                os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+                process.send_signal(signal.SIGCONT)
+            elif ending:
+                time.sleep(delay)
+            if ending:
+                process.send_signal(ending)
+                process.wait(60)
+            output, errors = process.communicate(timeout=60)
+            return copied + output, errors, shell_status(process.returncode)
+    return outcome
+
+
+def left_behind():
+    """A shell's `cat` outlives a shell that a signal ends, and so does, for some milliseconds, a guest that has not begun yet."""
+    deadline = time.monotonic() + 0.5
+    while True:
+        with open(f"/proc/self/task/{os.getpid()}/children") as children:
+            left = children.read().split() + os.listdir(os.environ["TMPDIR"])
+        if not left or time.monotonic() > deadline:
+            return left
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.001)
+        except ChildProcessError:
+            pass
+
+
+forms = (without_terminal, with_terminal, under_signals)
+wrong = 0
+seconds = 0
+for number in range(runs):
+    form = forms[number % len(forms)]
+    outcome = form()
+    wanted = outcome(here)
+    left_behind()
+    started = time.monotonic()
+    got = outcome(there)
+    seconds += time.monotonic() - started
+    left = left_behind()
+    if got != wanted or left:
         wrong += 1
-        print(f"run {number}: {got.returncode}, {len(got.stdout)} of {len(data)} bytes, {got.stderr}")
-print(f"{runs} runs took {(time.monotonic() - started) / max(runs, 1):.3f} s each")
-with open(f"/proc/self/task/{os.getpid()}/children") as children:
-    left = children.read().split()
-files = os.listdir(os.environ["TMPDIR"])
-report(f"{runs} runs", wrong == 0 and not left and not files, f"{wrong} wrong; left: processes {left}, files {files}")
+        print(f"run {number}, {form.__name__}: here {wanted}, there {got}; left {left}", flush=True)
+print(f"{runs} runs took {seconds / max(runs, 1):.3f} s each")
+report(f"{runs} runs", wrong == 0, f"{wrong} wrong")
 end_test()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A command in a guest behaves as on this machine: command.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY [RUNS]. RUNS runs in a row
-# leave nothing behind (50).
+# A command in a guest behaves as on this machine: command.sh ON KERNEL-DIRECTORY BUILD-DIRECTORY [RUNS]. RUNS runs in a row,
+# without a terminal, on one, and under signals in turn, leave nothing behind (50).
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 on=$1
 kernel=$2
