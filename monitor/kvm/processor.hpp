@@ -56,7 +56,7 @@ private:
     std::uint64_t components_ = 0; // of XSAVE's area, in KVM
     unsigned number_;
     std::atomic<bool> stopped_ = false;
-    std::atomic<pthread_t> thread_{}; // of run()
+    std::atomic<pthread_t> thread_; // of run(), or 0
     KvmExits exits_;
 };
 
