@@ -4,12 +4,14 @@
 #include "backends/process/domain.hpp"
 #include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
+#include "backends/process/processors.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "inplace-vmm/backend/kernel_placement.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/processors.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 namespace previrt::backend {
 
@@ -106,9 +108,15 @@ void invalidate_all() {
     follow_changes();
 }
 
-// The entries before it were changed because the guest must not use them any more.
+// The entries before it were changed because the guest must not use them any more. Most changes are of an
+// address space where no other processor is: it then has no mapping of them, and goes on. To stop it costs
+// more than all of a page fault.
 void queue_invalidate_all() {
-    gather_processors();
+    for (unsigned i = 0; i < processor_count(); ++i) {
+        if (i != vcpu.number && !changes_are_followed_by(i)) {
+            gather_processor(i);
+        }
+    }
 }
 
 // A kernel that was slid: no page table of its own can map it at such an address, nor needs to.

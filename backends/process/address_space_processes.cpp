@@ -211,6 +211,10 @@ Host& current_host() {
     return *current;
 }
 
+const Host* current_host_of(unsigned processor) {
+    return of_processor(processor, current);
+}
+
 unsigned number_of(const Host& host) {
     return static_cast<unsigned>(&host - hosts);
 }

@@ -46,6 +46,8 @@ enum HostCall : std::uint8_t {
 
 void start_hosts();
 Host& current_host();
+// The same of another processor; nullptr: it was never started.
+const Host* current_host_of(unsigned processor);
 unsigned number_of(const Host& host);
 // The virtual processor moves to its process with this root, which is made if necessary.
 void enter_host_of(backend::TableNumber root, backend::TableNumber user_root);

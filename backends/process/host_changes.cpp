@@ -198,10 +198,22 @@ void follow_changes() {
     follow_kernels_changes(host);
 }
 
-bool changes_are_followed() {
-    const Host& host = current_host();
+namespace {
+
+bool has_followed(const Host& host) {
     return !host.is_outdated && (host.space == nullptr || host.changes_seen == host.space->changes.count) &&
            host.kernel_changes_seen == kernel_changes.count;
+}
+
+} // namespace
+
+bool changes_are_followed() {
+    return has_followed(current_host());
+}
+
+bool changes_are_followed_by(unsigned processor) {
+    const Host* const host = current_host_of(processor);
+    return host == nullptr || has_followed(*host);
 }
 
 void forget_everything() {

@@ -23,5 +23,8 @@ void follow_changes();
 void forget_everything();
 // follow_changes has nothing to do.
 bool changes_are_followed();
+// The same on this processor, in the process where it is. It follows other processes' changes when it enters
+// them.
+bool changes_are_followed_by(unsigned processor);
 
 } // namespace previrt::process

@@ -96,6 +96,18 @@ bool was_gathered() {
     return result;
 }
 
+// A processor that executes its quick way of a system call only notes the first interrupt.
+void gather_processor(unsigned processor) {
+    constexpr unsigned patience = 20000;
+    of_processor(processor, is_gathered) = true;
+    while (activity_of(processor) == Activity::in_guest) {
+        backend::notify_processor(processor);
+        for (unsigned spins = 0; spins < patience && activity_of(processor) == Activity::in_guest; ++spins) {
+            asm volatile("pause");
+        }
+    }
+}
+
 } // namespace previrt
 
 namespace previrt::backend {
@@ -123,19 +135,10 @@ void let_others_go_on() {
     enter_vmm();
 }
 
-// A processor that executes its quick way of a system call only notes the first interrupt.
 void gather_processors() {
     for (unsigned i = 0; i < processor_count(); ++i) {
-        constexpr unsigned patience = 20000;
-        if (i == vcpu.number) {
-            continue;
-        }
-        of_processor(i, is_gathered) = true;
-        while (activity_of(i) == Activity::in_guest) {
-            notify_processor(i);
-            for (unsigned spins = 0; spins < patience && activity_of(i) == Activity::in_guest; ++spins) {
-                asm volatile("pause");
-            }
+        if (i != vcpu.number) {
+            gather_processor(i);
         }
     }
 }

@@ -20,6 +20,9 @@ void fall_asleep();
 // changed.
 bool was_gathered();
 
+// backend::gather_processors() for one of the other processors.
+void gather_processor(unsigned processor);
+
 // Provided by each back-end. A static of section `processor` has one copy for each processor: this is the
 // other processor's.
 std::uint8_t* memory_of_processor(unsigned processor, const void* variable);

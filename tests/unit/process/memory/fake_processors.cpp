@@ -68,6 +68,11 @@ std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
                : fake::processors.at(processor).statics.data() + (place - __start_processor);
 }
 
+// None of the others executes the guest anyway.
+void gather_processor(unsigned processor) {
+    fake::processors.at(processor).was_gathered = true;
+}
+
 } // namespace previrt
 
 namespace previrt::backend {
@@ -79,10 +84,11 @@ unsigned processor_count() {
 void notify_processor(unsigned /*processor*/) {}
 void let_others_go_on() {}
 
-// None of the others executes the guest anyway.
 void gather_processors() {
     for (unsigned i = 0; i < fake::processors.size(); ++i) {
-        fake::processors[i].was_gathered = fake::processors[i].was_gathered || i != fake::present;
+        if (i != fake::present) {
+            gather_processor(i);
+        }
     }
 }
 

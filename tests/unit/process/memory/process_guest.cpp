@@ -30,7 +30,8 @@ std::uint8_t* frame_bytes(std::uint64_t frame) {
 
 ProcessGuest::ProcessGuest(std::uint32_t seed, const Options& options)
     : random_(seed), options_(options), tables_(std::size_t{table_frames} * entries_per_table),
-      stale_(options.place.processors), has_begun_(options.place.processors) {
+      stale_(options.place.processors), has_begun_(options.place.processors),
+      left_writable_(options.place.processors) {
     has_begun_[0] = true;
     fake::HostProcess::random.seed(seed);
     fake::HostProcess::limits = {};
@@ -197,7 +198,14 @@ void ProcessGuest::use(std::uint64_t address, Access access) {
 void ProcessGuest::change_processor(unsigned processor) {
     const bool begins = !has_begun_[processor];
     has_begun_[processor] = true;
+    left_writable_[vcpu.number] = writable_tables();
     fake::change_processor(processor);
+    // Also before its flush: the VMM would miss what the processor writes there.
+    for (const std::uint64_t address : writable_tables()) {
+        ASSERT_TRUE(begins || left_writable_[processor].contains(address))
+            << "another processor made a table of a page that this one may write to, at " << std::hex
+            << address;
+    }
     if (begins) {
         enter_long_mode(options_.write_protect);
         load_root(1 + below(root_count - 1));

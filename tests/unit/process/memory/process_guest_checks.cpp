@@ -4,6 +4,7 @@
 #include "backends/process/host_calls.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "frontends/x86/paging/shadow/pool.hpp"
+#include "frontends/x86/paging/shadow/protection.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
@@ -103,6 +104,25 @@ void ProcessGuest::check_ram() {
         }
     }
     ASSERT_EQ(address, process::ram_address + ram_bytes);
+}
+
+// Addresses at which the present processor may write to a live table.
+std::set<std::uint64_t> ProcessGuest::writable_tables() {
+    std::set<std::uint64_t> found;
+    for (const auto& [start, range] : fake::current_process().ranges()) {
+        const bool is_writable = (range.protection & process::may_write) != 0;
+        if (!is_writable || (start >= process::ram_address && start < process::arena_address)) {
+            continue;
+        }
+        for (std::uint64_t address = start; address < range.end; address += page_bytes) {
+            const std::uint64_t frame =
+                (range.offset + (address - start) - fake::offset_of_frame(0)) >> page_shift;
+            if (frame < table_frames && shadow::is_protected(frame)) {
+                found.insert(address);
+            }
+        }
+    }
+    return found;
 }
 
 void ProcessGuest::check_tables() const {
