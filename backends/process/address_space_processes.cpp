@@ -23,6 +23,7 @@ void change_host(Host* from, Host* to);
 std::int64_t clone_host(Host* made);
 std::int64_t clone_processor(Host* made);
 void host_started(Host* self);
+std::uint8_t waiting_ignores_events; // 1: a process blocks the monitor's signal while it waits for its turn
 }
 
 namespace {
@@ -199,6 +200,9 @@ void interrupt_processor(unsigned processor) {
 
 void start_hosts() {
     start_address_spaces();
+    // With one processor the monitor seldom sends its signal: the processor waits for the monitor, and
+    // sleeps.
+    waiting_ignores_events = backend::processor_count() != 1 ? 1 : 0;
     host_count = 1;
     own_count = 1;
     current = &hosts[0];

@@ -348,6 +348,10 @@ void refuse_user_return() {
     raise_exception(general_protection, 0);
 }
 
+// entry.S
+static_assert(PRIVATE_ADDRESS == private_address && PRIVATE_STACK_TOP == private_address + private_bytes);
+static_assert(EVENT_SIGNAL == event_signal && TIMER_SIGNAL == timer_signal && USER_SIGNAL == user_signal);
+
 namespace {
 
 struct Action {

@@ -183,6 +183,35 @@ leave_again:
 
 // ---- from one host process to another
 
+// The monitor's signal comes to all host processes at once, although only those that execute a processor are
+// concerned. Each of the others would wake up for it, in place of such a process or of the monitor. So a process that
+// waits blocks the signal. The filter lets no other call but rt_sigreturn change that, which takes a frame: it sets
+// the mask, and continues at an address, with no vector registers.
+	.macro return_from_signal frame
+	movq $\frame, %rsp
+	movl $CALL_RT_SIGRETURN, %eax
+	syscall
+	ud2
+	.endm
+
+	.macro frame_to address, mask
+	.quad 0, 0			// flags, link
+	.quad PRIVATE_ADDRESS + 4096, 0, PRIVATE_STACK_TOP - PRIVATE_ADDRESS - 4096 // as entries.cpp sets it
+	.fill 16, 8, 0			// general registers
+	.quad \address, 2		// RFLAGS
+	.short 0x33, 0, 0, 0x2b		// CS, GS, FS, SS
+	.fill 13, 8, 0			// of the last exception; no vector registers
+	.quad \mask
+	.endm
+
+	.section .rodata
+	.balign 8
+frame_of_waiting:
+	frame_to wait_without_events, 1 << (EVENT_SIGNAL - 1)
+frame_of_going_on:
+	frame_to go_on, 0
+	.text
+
 // RDI is the current process, RSI the other: the same call returns there.
 	.globl change_host
 change_host:
@@ -204,6 +233,12 @@ change_host:
 	movl $CALL_FUTEX, %eax
 	syscall
 wait_for_turn: // RBX is the current process. No stack: the other process uses it.
+	cmpb $0, waiting_ignores_events
+	je wait_further
+	return_from_signal frame_of_waiting
+wait_without_events:
+	movq PRIVATE_ADDRESS, %rbx
+wait_further:
 	cmpl $0, (%rbx)
 	jne 1f
 	movq %rbx, %rdi
@@ -212,8 +247,12 @@ wait_for_turn: // RBX is the current process. No stack: the other process uses i
 	xorl %r10d, %r10d
 	movl $CALL_FUTEX, %eax
 	syscall
-	jmp wait_for_turn
+	jmp wait_further
 1:	movl $0, (%rbx)
+	cmpb $0, waiting_ignores_events
+	je go_on
+	return_from_signal frame_of_going_on
+go_on:
 	movq host_stack, %rsp
 	movl $SAVED_COMPONENTS, %eax
 	movl $-1, %edx
