@@ -26,6 +26,7 @@ static volatile enum how how;
 static volatile unsigned answers;
 static volatile bool others_write;
 static volatile bool ends;
+static volatile unsigned ended; /* processors, whose additions are counted */
 static volatile unsigned faults[count];
 static volatile uint64_t additions[count];
 static uint64_t* pages[2];
@@ -74,6 +75,7 @@ static void work(unsigned number) {
         }
         asm volatile("pause" : : : "memory");
     }
+    __atomic_fetch_add(&ended, 1, __ATOMIC_SEQ_CST);
 }
 
 static void change(uint64_t entry, enum how by) {
@@ -157,7 +159,8 @@ void guest(void) {
     change(entry_of(0, page_writable), by_page);
     grows(0);
     ends = true;
-    for (volatile unsigned i = 0; i < 1000000; ++i) {
+    while (ended < count - 1) {
+        asm volatile("pause" : : : "memory");
     }
     check_equal("locked additions", *pages[0] + *pages[1], additions[1] + additions[2]);
 }
