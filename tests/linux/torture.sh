@@ -3,7 +3,7 @@
 # Linux's own torture tests of RCU and of its locks, SECONDS each, in a guest with several processors: threads read and write on all of
 # them while they are moved from one to another, and while processors go and come. Linux judges itself, and complains of nothing.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-on=$1 kernel=$2 previrt=$3 processors=$4 seconds=${5:-4}
+on=$1 kernel=$2 previrt=$3 processors=$4 seconds=${5:-3}
 source=$(source_of "$kernel")
 
 # A kernel that is built without them exports all that they use but one function.
