@@ -18,6 +18,7 @@ END
 
 cat >"$work/guest.sh" <<'END'
 folder=$1 seconds=$2
+PATH=$PATH:/usr/sbin:/sbin
 cd "$folder/modules"
 insmod torture.ko
 go_and_come="onoff_interval=1 onoff_holdoff=1"
