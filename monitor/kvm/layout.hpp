@@ -21,7 +21,7 @@ struct FixedPage {
 // The pages of the last 2 MiB that are each processor's own.
 struct ProcessorPages {
     unsigned processors = 1;
-    std::uint64_t first = 0; // its index
+    std::uint64_t first = 0; // the index of the first one
     kvm::ProcessorMemory memory{};
 };
 

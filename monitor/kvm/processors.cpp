@@ -26,7 +26,9 @@ KvmProcessors::KvmProcessors(const Descriptor& kvm, const Descriptor& machine, u
     }
     for (unsigned i = 0; i < count; ++i) {
         processors_.push_back(std::make_unique<KvmProcessor>(kvm, machine, i));
-        set_rate_of_host(processors_.back()->descriptor());
+        if (i != 0) { // the boot processor's comes with the time: start_kvm_time
+            set_rate_of_host(processors_.back()->descriptor());
+        }
     }
 }
 

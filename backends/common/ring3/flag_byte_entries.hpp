@@ -29,8 +29,8 @@ void leave_vmm();
 
 // The guest has stopped, and its registers are in the Vcpu.
 void enter();
-// Its three parts. Another processor may change stubs of system calls once this one has entered the VMM, so
-// the guest's address is found before.
+// enter() is these two, with enter_vmm() between them. Another processor may change stubs of system calls
+// once this one has entered the VMM, so the guest's address is found before.
 std::uint64_t seen_address();
 void take_guest_state(std::uint64_t seen_address);
 

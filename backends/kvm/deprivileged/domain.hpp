@@ -3,7 +3,6 @@
 
 #include "backends/kvm/deprivileged/contract/handover.hpp"
 #include "backends/kvm/deprivileged/contract/layout.hpp"
-
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>

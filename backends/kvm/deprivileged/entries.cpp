@@ -291,11 +291,7 @@ void system_call_entered() {
 
 namespace {
 
-enum InterruptStack : std::uint8_t {
-    trap_stack = 1,
-    event_stack = EVENT_STACK,
-    duplicate_stack = DUPLICATE_STACK
-};
+enum InterruptStack : std::uint8_t { trap_stack = 1, event_stack = 2, duplicate_stack = DUPLICATE_STACK };
 static_assert(event_vector == EVENT_VECTOR);
 
 // The lower half of a gate. Trap gates to level 3: all other gates turn the processor's interrupts off, and

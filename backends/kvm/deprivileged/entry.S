@@ -206,7 +206,7 @@ user_call:
 
 // ---- back to the guest
 
-// Likewise (system_calls.h).
+// The VMM acknowledges an event before a guest with disabled interrupts goes on (system_calls.h).
 	.macro leave_otherwise
 	testb $1, pending
 	jnz leave_again

@@ -48,7 +48,7 @@ constexpr std::uint64_t longest_timer = 4'000'000'000; // of 32 bits
 [[gnu::section("processor")]] constinit std::uint64_t timer_when = never;
 [[gnu::section("processor")]] constinit std::uint64_t timer_set_for = never; // never: it does not run
 
-[[gnu::section("processor")]] unsigned destination; // that the local APIC has: 0 after a reset
+[[gnu::section("processor")]] unsigned destination; // in the local APIC: 0 after a reset
 
 void write_local_apic(std::uint64_t place, std::uint32_t value) {
     *reinterpret_cast<volatile std::uint32_t*>(local_apic_address + place) = value;
@@ -62,7 +62,7 @@ void start_timer(std::uint64_t now) {
     write_local_apic(timer_initial, static_cast<std::uint32_t>(next));
 }
 
-// If the next interrupt came first, it would be lost: its stack is that of the one before.
+// The next interrupt may come at once, so the gate is restored before.
 void acknowledge() {
     lead_next_event_in();
     write_local_apic(end_of_interrupt, 0);
@@ -86,10 +86,6 @@ void start_own_events() {
     write_local_apic(timer_entry, event_vector);
 }
 
-void note_event_of(unsigned processor) {
-    __atomic_fetch_or(&of_processor(processor, pending), std::uint32_t{pending_call}, __ATOMIC_SEQ_CST);
-}
-
 void send_interrupt(unsigned processor) {
     ++counters.hypercalls[call_interrupt];
     if (destination != processor) { // each store takes KVM more than 2 us
@@ -109,6 +105,15 @@ void wait_for_interrupt() {
 }
 
 } // namespace previrt::kvm
+
+namespace previrt {
+
+void note_event(unsigned processor) {
+    __atomic_fetch_or(&of_processor(processor, kvm::pending), std::uint32_t{kvm::pending_call},
+                      __ATOMIC_SEQ_CST);
+}
+
+} // namespace previrt
 
 namespace previrt::backend {
 

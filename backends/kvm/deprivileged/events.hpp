@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Events of this and of other processors.
+// Interrupts of this and of other processors.
 namespace previrt::kvm {
 
-void note_event_of(unsigned processor);
 void send_interrupt(unsigned processor);
 // The next interrupt is no duplicate of the last one: entry.S, event_gate.
 void lead_next_event_in();

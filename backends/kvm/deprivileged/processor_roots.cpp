@@ -43,7 +43,8 @@ void set_entry(std::uint64_t& place, std::uint64_t entry) {
     __atomic_store_n(&place, entry, __ATOMIC_RELAXED);
 }
 
-// All but the last. A store to a table in use takes KVM microseconds.
+// All but the last: with it the processor, which may be walking `to`, would see another one's pages. A store
+// to a table in use takes KVM microseconds.
 void copy_entries(std::uint64_t* to, const std::uint64_t* from) {
     for (unsigned i = 0; i < last; ++i) {
         if (((to[i] ^ from[i]) & ~std::uint64_t{page_accessed}) != 0) {

@@ -87,10 +87,6 @@ void wake_one_for_lock(const std::uint32_t& /*lock*/) {
     }
 }
 
-void note_event(unsigned processor) {
-    note_event_of(processor);
-}
-
 void begin_absent(unsigned processor) {
     send_interrupt(processor);
 }

@@ -108,12 +108,10 @@ void access_register(SiteFrame& frame) {
         is_write ? read_register(instruction->reg, instruction->width, instruction->rex) : 0;
     if (physical_memory(walk.physical, instruction->width) != nullptr) {
         access_memory(*instruction, value, is_write);
+    } else if (is_write) {
+        write_device(walk.physical, &value, instruction->width);
     } else {
-        if (is_write) {
-            write_device(walk.physical, &value, instruction->width);
-        } else {
-            read_device(walk.physical, &value, instruction->width);
-        }
+        read_device(walk.physical, &value, instruction->width);
     }
     if (!is_write) {
         write_register(instruction->reg, value, instruction->width, instruction->rex);
