@@ -21,6 +21,7 @@ enum {
     configuration_address = 0xcf8,
     configuration_data = 0xcfc,
     nvme_class = 0x010802,
+    qemu_vendor = 0x1b36,
     decodes_memory_and_masters_bus = 6,
 };
 
@@ -67,6 +68,7 @@ struct queue {
 static const uintptr_t registers = 0x50000000;
 static struct queue queues[2];
 static uint64_t* data[entries]; /* of each command */
+static bool is_qemu;            /* not a VMM's controller */
 
 static uint32_t read_configuration(unsigned device, unsigned offset) {
     uint32_t value;
@@ -100,6 +102,7 @@ static bool find_controller(void) {
     for (unsigned device = 0; device < 32; ++device) {
         if (read_configuration(device, 8) >> 8 == nvme_class) {
             const uint32_t bar = read_configuration(device, 0x10) & ~0xfU;
+            is_qemu = (read_configuration(device, 0) & 0xffff) == qemu_vendor;
             write_configuration(device, 4, decodes_memory_and_masters_bus);
             for (unsigned offset = 0; offset <= doorbells; offset += page_size) {
                 map_page(registers + offset, bar + offset, page_present | page_writable);
@@ -233,6 +236,11 @@ void guest(void) {
     disable_interrupts();
     for (uint32_t i = 0; i < entries / 2; ++i) {
         (void)post_read(i);
+    }
+    /* QEMU's controller (7.2, and the source of 2025) may take commands from memory while its reset waits for
+     * the disk. It frees the queue before they end, and crashes. */
+    for (uint32_t i = 0; is_qemu && i < entries / 2; ++i) {
+        (void)take(1);
     }
     stop_controller();
     check_equal("a reset behind commands in flight", start_controller(), 0);
