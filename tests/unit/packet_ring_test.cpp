@@ -76,7 +76,7 @@ TEST_F(PacketRings, AFullRingTakesNoneAndLosesNone) {
     std::vector<Bytes> inside;
     std::size_t first = 0;
     std::uint8_t seed = 0;
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 4000; ++i) {
         const Bytes packet = make_packet(1 + (random() % longest_packet), ++seed);
         if (write(packet)) {
             inside.push_back(packet);

@@ -145,7 +145,7 @@ protected:
 
 TEST_F(Relay, WhatIsSentArrives) {
     start();
-    constexpr std::uint32_t frames = 20000;
+    constexpr std::uint32_t frames = 5000;
     std::thread other_side([&] {
         for (std::uint32_t i = 0; i < frames; ++i) {
             ASSERT_EQ(take_frame(other()), make_numbered_frame(i, size_of(i))) << i;
@@ -164,7 +164,7 @@ TEST_F(Relay, WhatIsSentArrives) {
 
 TEST_F(Relay, WhatComesIsReceived) {
     start();
-    constexpr std::uint32_t frames = 20000;
+    constexpr std::uint32_t frames = 5000;
     std::thread other_side([&] {
         pollfd waiting{.fd = other(), .events = POLLOUT, .revents = 0};
         for (std::uint32_t i = 0; i < frames; ++i) {
@@ -186,7 +186,7 @@ TEST_F(Relay, WhatComesIsReceived) {
 // Each side sends all the time and reads when it can: whoever would wait for one direction would stop both.
 TEST_F(Relay, BothDirectionsAtOnce) {
     start();
-    constexpr std::uint32_t frames = 20000;
+    constexpr std::uint32_t frames = 5000;
     std::thread other_side([&] { // sends back what comes
         pollfd waiting{.fd = other(), .events = POLLOUT, .revents = 0};
         for (std::uint32_t i = 0; i < frames; ++i) {
