@@ -2,6 +2,7 @@
 # run.sh PLACE short|full KERNEL-DIRECTORY BUILD-DIRECTORY [CLASS ...]
 # Runs classes of Debian's programs (all of that form, if none is named) in one guest, or with `host` in a chroot of this machine.
 # Leaves their verdicts in BUILD-DIRECTORY/tests/userland; a guest's have to be the host's, or differ as differences says.
+# PREVIRT_PROCESSORS=N: with N processors, or on the host with at most N.
 source "$(dirname "${BASH_SOURCE[0]}")/../linux/common.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 place=$1 form=$2 kernel=$3 build=$4
@@ -17,8 +18,10 @@ if [ $# -eq 0 ]; then
         [ "$form" != full ] && [ "$(field form "$(basename "$class")")" = full ] || classes+=("$(basename "$class")")
     done
 fi
+processors=${PREVIRT_PROCESSORS:-1}
 label=$form
 [ $# -eq 0 ] || label+=-$(IFS=+ && echo "${classes[*]}")
+[ "$processors" = 1 ] || label+=-$processors-processors
 verdicts=$build/tests/userland
 mkdir -p "$verdicts"
 
@@ -48,9 +51,10 @@ if [ "$place" = host ]; then
     for descriptor in /proc/$BASHPID/fd/*; do
         [ "${descriptor##*/}" -le 2 ] || eval "exec ${descriptor##*/}>&-"
     done
-    # One processor, as a guest has, and an empty network.
+    # As many processors as a guest has, and an empty network.
+    allowed=$(python3 -c 'import os, sys; print(*sorted(os.sched_getaffinity(0))[-int(sys.argv[1]):], sep=",")' "$processors")
     # shellcheck disable=SC2016
-    taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" unshare --mount --net --pid --ipc --uts --fork --kill-child --propagation private \
+    taskset -c "$allowed" unshare --mount --net --pid --ipc --uts --fork --kill-child --propagation private \
         sh -c 'ulimit -S -n 1024 && ulimit -H -n 4096 && mount -t tmpfs none "$0/dev" && for device in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
                    IFS=: read -r name major minor <<END
 $device
@@ -64,7 +68,7 @@ else
     memory=4G limit=7000
     [ "$form" = full ] || memory=2G limit=900
     run_guest "$build/toolchain/previrt" "$place" "$kernel/bzImage" --initrd "$work/initrd" --append quiet --memory "$memory" \
-        --timeout "$limit"
+        --cpus "$processors" --timeout "$limit"
     [ "$status" -eq 0 ] || echo "userland: the guest ended with status $status"
 fi
 rm -f "$work/initrd"
