@@ -97,10 +97,13 @@ void set_timer(std::optional<std::uint64_t> when) {
 }
 
 void idle() {
-    stop_own_timer();
-    ++counters.hypercalls[call_wait];
-    const Time time = time_until(timer_when);
-    sleep_on(pending, timer_when == no_timer ? nullptr : &time);
+    if (fall_asleep(pending)) {
+        stop_own_timer();
+        ++counters.hypercalls[call_wait];
+        const Time time = time_until(timer_when);
+        sleep_on(pending, timer_when == no_timer ? nullptr : &time);
+    }
+    wake_up();
     if (timer_when <= now()) {
         timer_when = no_timer; // it has expired: a process that sleeps again waits for another
     }
@@ -112,9 +115,14 @@ bool take_events() {
         return false;
     }
     const std::uint32_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
+    if ((came & event_pending) == 0 || timer_when == no_timer) {
+        return true;
+    }
     // The host's timer uses another clock, so it may have expired too early. And a sleeping process has
     // stopped it.
-    if ((came & event_pending) != 0 && timer_when != no_timer && timer_when > now()) {
+    constexpr std::uint64_t most_early = 100'000; // ns
+    const std::uint64_t time = now();
+    if (timer_when > time && (current_host().timer_set_for != timer_when || timer_when - time < most_early)) {
         set_own_timer(timer_when);
     }
     return true;

@@ -65,9 +65,7 @@ void name_first_process() {
 }
 
 void sleep_on(const std::uint32_t& word, const void* timeout) {
-    fall_asleep();
     wait(word, 0, timeout);
-    enter_vmm();
 }
 
 // Maps the processor's own pages in place of those of the processor that has made this process.

@@ -20,7 +20,7 @@ void start_processors();
 // Called when the host processes are there, while the host still tells the process's number.
 void name_first_process();
 
-// Waits until this word is not 0, and lets other processors have the VMM. `timeout`: a futex's, or nullptr.
+// Waits until this word is not 0, or less long. `timeout`: a futex's, or nullptr.
 void sleep_on(const std::uint32_t& word, const void* timeout);
 
 } // namespace previrt::process

@@ -13,8 +13,10 @@ enum class Activity : std::uint32_t { absent, in_vmm, in_guest, asleep };
 // The activity of a processor that has not begun. All others begin in the VMM.
 void set_activity_of(unsigned processor, Activity what);
 
-// The processor sleeps from here to the next enter_vmm(). It looks for its events in between.
-void fall_asleep();
+// The processor has no work until this word is not 0. Others may have the VMM from here to wake_up(). True:
+// it has to look once more, and then to sleep; others wake it. False: an event has come.
+bool fall_asleep(const std::uint32_t& events);
+void wake_up();
 
 // Whether the processor was gathered since the last call. It must not go on with translations that have
 // changed.

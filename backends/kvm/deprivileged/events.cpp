@@ -132,11 +132,10 @@ void set_timer(std::optional<std::uint64_t> when) {
 }
 
 void idle() {
-    fall_asleep();
-    if (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) == 0) {
+    if (fall_asleep(pending) && __atomic_load_n(&pending, __ATOMIC_SEQ_CST) == 0) {
         halt(~std::uint32_t{0});
     }
-    enter_vmm();
+    wake_up();
 }
 
 bool take_events() {
