@@ -173,7 +173,7 @@ private:
         const ProcessorMeter meter;
         FilesRowsReader reader([&] { return meter.used(); });
         const TimedEnd end = place.run(
-            [&](std::string_view line, std::chrono::nanoseconds now) { reader.read_line(line, now); });
+            [&](std::string_view line, std::chrono::nanoseconds /*now*/) { reader.read_line(line); });
         reader.require(rows_, end.last_lines);
         report_failed_rows(reader.failed(), place.name, is_peer(place.name), end.last_lines);
         place.rows.insert(place.rows.end(), reader.done().begin(), reader.done().end());

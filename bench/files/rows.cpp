@@ -16,7 +16,7 @@ double kibibytes_of(const std::string& row) {
 
 } // namespace
 
-void FilesRowsReader::read_line(std::string_view line, std::chrono::nanoseconds now) {
+void FilesRowsReader::read_line(std::string_view line) {
     std::istringstream words{std::string(line)};
     std::string word;
     std::string what;
@@ -25,7 +25,7 @@ void FilesRowsReader::read_line(std::string_view line, std::chrono::nanoseconds 
     }
     if (what == "begins" && words >> name_) {
         moved_.reset();
-        began_ = now;
+        took_.reset();
         used_before_ = used_();
     } else if (what == "moved") {
         double read = 0;
@@ -35,6 +35,8 @@ void FilesRowsReader::read_line(std::string_view line, std::chrono::nanoseconds 
         if (words >> read >> reading >> written >> writing && read + written > 0 && reading + writing > 0) {
             moved_ = {.kibibytes = read + written, .milliseconds = reading + writing};
         }
+    } else if (double took = 0; what == "took" && words >> took && took > 0) {
+        took_ = took;
     } else if (what == "ended") {
         std::string name;
         int status = 0;
@@ -42,7 +44,7 @@ void FilesRowsReader::read_line(std::string_view line, std::chrono::nanoseconds 
             return;
         }
         if (status == 0) {
-            end(name, now);
+            end(name);
         } else {
             failed_[name] = status;
         }
@@ -50,17 +52,15 @@ void FilesRowsReader::read_line(std::string_view line, std::chrono::nanoseconds 
     }
 }
 
-void FilesRowsReader::end(const std::string& name, std::chrono::nanoseconds now) {
+void FilesRowsReader::end(const std::string& name) {
     const auto used = static_cast<double>((used_() - used_before_).count());
     if (moved_) {
         const double amount = moved_->kibibytes / kibibytes_of(name);
         done_.push_back({.name = name,
                          .nanoseconds = moved_->milliseconds * 1e6 / amount,
                          .processor_nanoseconds = used / amount});
-    } else {
-        done_.push_back({.name = name,
-                         .nanoseconds = static_cast<double>((now - began_).count()),
-                         .processor_nanoseconds = used});
+    } else if (took_) {
+        done_.push_back({.name = name, .nanoseconds = *took_, .processor_nanoseconds = used});
     }
 }
 

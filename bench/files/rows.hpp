@@ -20,13 +20,12 @@ struct FilesRow {
     double processor_nanoseconds; // of all processes of the place
 };
 
-// Reads the output of bench/guest/files.sh, each line with the time since the place was started. `used`: the
-// processor time until now.
+// Reads the output of bench/guest/files.sh. `used`: the processor time until now.
 class FilesRowsReader {
 public:
     explicit FilesRowsReader(std::function<std::chrono::nanoseconds()> used) : used_(std::move(used)) {}
 
-    void read_line(std::string_view line, std::chrono::nanoseconds now);
+    void read_line(std::string_view line);
 
     // Throws InputError with the place's `last_lines` if the rows did not come to an end. One that failed is
     // among failed().
@@ -40,13 +39,13 @@ private:
         double milliseconds;
     };
 
-    void end(const std::string& name, std::chrono::nanoseconds now);
+    void end(const std::string& name);
 
     std::function<std::chrono::nanoseconds()> used_;
     std::string name_;
-    std::chrono::nanoseconds began_{};
     std::chrono::nanoseconds used_before_{};
     std::optional<Moved> moved_; // by fio
+    std::optional<double> took_; // a whole program, in nanoseconds
     std::vector<FilesRow> done_;
     std::map<std::string, int> failed_; // and their status
 };

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The rows of `previrt bench files`: $files_rows names them, with a comma behind each. Each is done between two lines: files begins
-# ROW, files ended ROW STATUS. fio tells between them what it moved: files moved KIB-READ MILLISECONDS KIB-WRITTEN MILLISECONDS.
+# ROW, files ended ROW STATUS. Between them is what fio moved: files moved KIB-READ MILLISECONDS KIB-WRITTEN MILLISECONDS, or the time
+# of a whole program, by the place's own clock, because lines may be read late: files took NANOSECONDS.
 # A machine finds its disks by their sizes; other places have files for them.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 if [ "$files_place" = machine ]; then
@@ -42,6 +43,16 @@ read_cold() { # NUMBER-OF-THIRD FIO-OPTION ...
     move --filename="$cold" --direct=1 --offset=$offset --size=$third "$@"
 }
 
+timed() {
+    began=$(date +%s%N)
+    "$@" || return
+    echo "files took $(($(date +%s%N) - began))"
+}
+find_files() { [ "$(find "$tree" -path "$tree/.git" -prune -o -type f -size +0 -print | wc -l)" -gt 0 ]; }
+find_no_change() { [ -z "$(git -c safe.directory='*' -C "$tree" status --porcelain 2>&1 | tee -a /dev/stderr)" ]; }
+untar() { mkdir "$files_folder/untarred" && tar -x -f "$files_folder/linux.tar" -C "$files_folder/untarred"; }
+compile() { make -s -C "$tree" O="$files_folder/compiled" ARCH=x86_64 tinyconfig >"$TMPDIR/said" 2>&1; }
+
 do_row() {
     tree=$files_folder/linux
     case $1 in
@@ -55,15 +66,16 @@ do_row() {
     cold_4k_depth_1) read_cold 0 --rw=randread --bs=4k --iodepth=1 ;;
     cold_4k_depth_32) read_cold 1 --rw=randread --bs=4k --iodepth=32 ;;
     cold_1_MiB) read_cold 2 --rw=read --bs=1m --iodepth=1 ;;
-    find) [ "$(find "$tree" -path "$tree/.git" -prune -o -type f -size +0 -print | wc -l)" -gt 0 ] ;;
-    git_status | git_status_again) [ -z "$(git -c safe.directory='*' -C "$tree" status --porcelain 2>&1 | tee -a /dev/stderr)" ] ;;
-    untar) mkdir "$files_folder/untarred" && tar -x -f "$files_folder/linux.tar" -C "$files_folder/untarred" ;;
-    compile) make -s -C "$tree" O="$files_folder/compiled" ARCH=x86_64 tinyconfig >"$TMPDIR/said" 2>&1 ;;
+    find) timed find_files ;;
+    git_status | git_status_again) timed find_no_change ;;
+    untar) timed untar ;;
+    compile) timed compile ;;
     esac
 }
 
 for row in $(echo "$files_rows" | tr , ' '); do
     echo "files begins $row"
+    sleep 0.2 # the line's reader notes the processor time that was used so far
     do_row "$row"
     echo "files ended $row $?"
 done
