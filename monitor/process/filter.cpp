@@ -5,6 +5,7 @@
 #include "host/input_error.hpp"
 #include "host/program.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
@@ -107,8 +108,13 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, uns
         allow_doorbell(event);
     }
     if (isolates) {
+        // The listeners of user processes, one for each processor. No other descriptor has one of these
+        // numbers.
+        const std::uint64_t numbers = std::bit_ceil(processors);
+        const scmp_arg_cmp is_listener{
+            .arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = ~(numbers - 1), .datum_b = first_user_listener};
         for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {
-            allow(filter, SCMP_SYS(ioctl), {equals(0, user_listener), equals(1, request)});
+            allow(filter, SCMP_SYS(ioctl), {is_listener, equals(1, request)});
         }
     }
     if (isolates || processors != 1) {

@@ -242,7 +242,8 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     if (displaced.count == 0 || number == most_stubs) {
         return;
     }
-    backend::gather_processors(); // they may execute the copy, or write to the page
+    follow_changes_of_user_process(); // the copy may have another place
+    backend::gather_processors();     // they may execute the copy, or write to the page
     Copy* copy = find_copy(frame);
     if (copy == nullptr) {
         if (copy_count == most_copies) {
