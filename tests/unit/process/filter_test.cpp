@@ -306,11 +306,11 @@ TEST_F(FilterOfSeveralProcessors, ProcessorsAreCalled) {
 // With both, each processor has a listener.
 class IsolatingFilterOfSeveralProcessors : public ProcessFilter {
 protected:
-    IsolatingFilterOfSeveralProcessors() : ProcessFilter(true, 4) {}
+    IsolatingFilterOfSeveralProcessors() : ProcessFilter(true, 40) {}
 };
 
 TEST_F(IsolatingFilterOfSeveralProcessors, EachIsAnswered) {
-    constexpr std::uint64_t last = first_user_listener + 3;
+    constexpr std::uint64_t last = first_user_listener + 39;
     for (std::uint64_t listener = first_user_listener; listener <= last; ++listener) {
         allowed(SYS_ioctl, {listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
         allowed(SYS_ioctl, {listener, SECCOMP_IOCTL_NOTIF_SEND, room()});
