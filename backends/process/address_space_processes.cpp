@@ -163,8 +163,10 @@ void change_to(Host& host) {
 
 extern "C" {
 
-bool is_current_host() {
-    return own_host() == current;
+// The monitor's signal is for the first processor, but comes to all: another one that waits for a program
+// would stop that.
+bool is_concerned(std::uint64_t signal) {
+    return own_host() == current && (signal != event_signal || current->processor == 0);
 }
 
 // The VMM ignores this signal, because another process has the turn. That process may hand the turn to this

@@ -93,7 +93,8 @@ signal_in_vmm:
 	movq %rbx, %rsi
 	call vmm_faulted
 	ud2
-1:	call is_current_host		// a waiting process gets signals too
+1:	movl %r12d, %edi
+	call is_concerned		// a waiting process gets signals too
 	testb %al, %al
 	je 5f
 	lock

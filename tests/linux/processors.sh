@@ -30,7 +30,7 @@ load & first=$!
 load & second=$!
 end=$(($(date +%s) + seconds))
 rounds=0
-while [ "$(date +%s)" -lt "$end" ]; do
+while [ "$rounds" -eq 0 ] || [ "$(date +%s)" -lt "$end" ]; do
     for number in $(seq 1 $((processors - 1))); do echo 0 >"/sys/devices/system/cpu/cpu$number/online"; done
     [ "$(nproc)" -eq 1 ]
     for number in $(seq 1 $((processors - 1))); do echo 1 >"/sys/devices/system/cpu/cpu$number/online"; done
@@ -38,7 +38,6 @@ while [ "$(date +%s)" -lt "$end" ]; do
     rounds=$((rounds + 1))
 done
 kill "$first" "$second"
-[ "$rounds" -gt 0 ]
 echo "processors went and came"
 if dmesg | grep -E 'BUG:|WARNING: CPU|Oops|stall|soft lockup|hung|clocksource: .*unstable|Call Trace'; then
     exit 1

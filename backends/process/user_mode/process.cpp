@@ -357,13 +357,14 @@ Notification receive_unless_called(const UserProcess& process, std::uint32_t eve
     for (;;) {
         Notification notification{};
         const std::int64_t result = receive_unless_pending(process.listener, &notification, events);
-        if (result == interrupted) {
+        if (result == interrupted && (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) & events) != 0) {
             call_host(call_kill, {.first = process.identity, .second = user_signal});
             is_called = true;
             return receive(process);
         }
-        // A signal has ended an earlier request, and the host still counted that one's wake-up.
-        if (result != is_gone) {
+        // A signal has ended an earlier request, and the host still counted that one's wake-up; or a signal
+        // came that is no event.
+        if (result != is_gone && result != interrupted) {
             check_received(result);
             return notification;
         }
