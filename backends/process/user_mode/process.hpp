@@ -15,6 +15,7 @@ namespace previrt::process {
 
 extern "C" {
 extern const std::uint8_t user_stub[];
+extern const std::uint8_t user_stub_pushes[];
 extern const std::uint8_t user_stub_signal[];
 extern const std::uint8_t user_stub_stop[];
 extern const std::uint8_t user_stub_stopped[];

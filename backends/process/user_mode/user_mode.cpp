@@ -251,20 +251,17 @@ Run run(UserRun how) {
     }
 }
 
-// Where it was put back, it stops at once. Before that it follows other processors' changes.
+// Where it was put back, it stops at once. It does not follow what other processors have changed meanwhile:
+// the program may have come by a fault in a stub of a site, and that stub has to be known still. So on this
+// way it must not be able to write to memory of its own.
 UserStopped run_to_stop(bool needs_frames) {
-    constexpr unsigned most_tries = 16;
-    Run done{};
-    for (unsigned tries = 0; tries < most_tries; ++tries) {
-        done = run({.events_may_wait = true, .stops_at_once = true, .needs_frames = needs_frames});
-        if (!done.stopped.is(UserStop::failed)) {
-            break;
-        }
-        if (!done.begins_anew) {
-            outdate_user(current_host());
-        }
-    }
-    return done.stopped;
+    return run_user_process(current_number(), {},
+                            {.events_may_wait = true, .stops_at_once = true, .needs_frames = needs_frames});
+}
+
+bool is_coming_in(const Frame& frame) {
+    return where(frame) == Where::coming &&
+           (frame.rip != stub_place(user_stub_pushes) || frame.rsp == USER_ENTRY_STACK_TOP);
 }
 
 } // namespace
@@ -292,7 +289,7 @@ void run_user_mode() {
             break;
         }
         const bool is_event = stopped.arguments[1] == user_signal;
-        const bool is_coming = is_event && where(signal->frame) == Where::coming;
+        const bool is_coming = is_event && is_coming_in(signal->frame);
         // On the way to where the program was put back: the VMM has only older registers of it. A process
         // that was put back into its handling of a signal tells of that one, which may have come on the way
         // out.
