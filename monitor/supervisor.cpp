@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -67,6 +68,30 @@ siginfo_t await(pid_t process, const Supervision& supervision, const std::option
     return ended;
 }
 
+// Of a program that was started before, by exec in its place.
+bool has_children() {
+    return waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+// The guest's processes end with the monitor. If a signal has ended that one, this process is now their
+// parent. A server of an image or a folder may be at work, or somebody may have stopped it.
+void await_orphans() {
+    constexpr std::chrono::seconds patience(30);
+    constexpr timespec look_again{.tv_sec = 1, .tv_nsec = 0};
+    sigset_t child_ended;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    const auto limit = std::chrono::steady_clock::now() + patience;
+    siginfo_t ended{};
+    while (std::chrono::steady_clock::now() < limit &&
+           waitid(P_ALL, 0, &ended, WEXITED | WNOHANG) == 0) { // else there is none
+        if (ended.si_pid == 0) {
+            sigtimedwait(&child_ended, nullptr, &look_again);
+        }
+        ended = {};
+    }
+}
+
 int judge(const siginfo_t& ended, const std::optional<termios>& terminal, const Supervision& supervision) {
     if (ended.si_code == CLD_EXITED) {
         return ended.si_status;
@@ -86,11 +111,7 @@ int judge(const siginfo_t& ended, const std::optional<termios>& terminal, const 
     return supervision.failed;
 }
 
-} // namespace
-
-const Supervision console_supervision{.signals = signals_of_console, .failed = 1};
-
-int run_supervised(const std::function<int()>& run, const Supervision& supervision) {
+int run_beside(const std::function<int()>& run, const Supervision& supervision, bool waits_for_orphans) {
     const std::optional<termios> terminal = terminal_mode();
     std::cout.flush();
     std::signal(SIGCHLD, SIG_DFL);
@@ -99,12 +120,19 @@ int run_supervised(const std::function<int()>& run, const Supervision& supervisi
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &held, &before);
     const pid_t supervisor = getpid();
+    if (waits_for_orphans) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+    }
     const pid_t process = fork();
     if (process < 0) {
         throw InputError("fork: " + std::generic_category().message(errno));
     }
     if (process != 0) {
-        return judge(await(process, supervision, terminal), terminal, supervision);
+        const siginfo_t ended = await(process, supervision, terminal);
+        if (waits_for_orphans) {
+            await_orphans();
+        }
+        return judge(ended, terminal, supervision);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) {
@@ -115,6 +143,16 @@ int run_supervised(const std::function<int()>& run, const Supervision& supervisi
     std::cout.flush();
     std::cerr.flush();
     _exit(status); // must not run the exit handlers of the C and C++ libraries
+}
+
+} // namespace
+
+const Supervision console_supervision{.signals = signals_of_console, .failed = 1};
+
+int run_supervised(const std::function<int()>& run, const Supervision& supervision) {
+    const auto run_and_wait = [&] { return run_beside(run, supervision, true); };
+    // Other children, and theirs, would be waited for too.
+    return has_children() ? run_beside(run_and_wait, supervision, false) : run_and_wait();
 }
 
 } // namespace previrt

@@ -16,7 +16,8 @@ extern const Supervision console_supervision;
 // Runs `run` in a process of its own, which gives up all rights that it does not need before it runs a guest.
 // The calling process only waits: it passes on the signals for the monitor, and stops if SIGTSTP is one of
 // them. If the other process is killed, it says so and restores the terminal's mode. Neither outlives the
-// other. Returns the exit status of `run`.
+// other, and when this returns, or a signal ends the calling process, none of the processes that `run` has
+// made is left, unless that signal is SIGKILL. Returns the exit status of `run`.
 int run_supervised(const std::function<int()>& run, const Supervision& supervision = console_supervision);
 
 } // namespace previrt

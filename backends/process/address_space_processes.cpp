@@ -8,7 +8,6 @@
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/calls.hpp"
-#include "backends/process/user_mode/map.hpp"
 #include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -65,6 +64,8 @@ Host new_host(unsigned processor) {
             .is_outdated = true,
             .last_used = 0,
             .changes_seen = 0,
+            .user_is_outdated = false,
+            .isolated_changes_seen = 0,
             .kernel_changes_seen = 0,
             .timer_set_for = no_timer,
             .mapped_ranges = 0,
@@ -143,6 +144,7 @@ void join_space(Host& host, AddressSpace& space) {
         host.space = &space;
         ++space.hosts;
         host.changes_seen = space.changes.count;
+        host.isolated_changes_seen = space.isolated_changes.count;
     }
 }
 
@@ -161,8 +163,10 @@ void change_to(Host& host) {
 
 extern "C" {
 
-bool is_current_host() {
-    return own_host() == current;
+// The monitor's signal is for the first processor, but comes to all: another one that waits for a program
+// would stop that.
+bool is_concerned(std::uint64_t signal) {
+    return own_host() == current && (signal != event_signal || current->processor == 0);
 }
 
 // The VMM ignores this signal, because another process has the turn. That process may hand the turn to this
@@ -185,6 +189,7 @@ void make_processor(unsigned processor) {
     host.kernel_changes_seen = current->kernel_changes_seen;
     of_processor(processor, current) = &host;
     of_processor(processor, own_count) = 1;
+    start_user_calls_of(number_of(host));
     const std::int64_t error = make_process(host, clone_processor);
     if (error != 0) {
         stop_guest("the host gives no process for another processor; error",
@@ -232,7 +237,6 @@ void enter_host_of(backend::TableNumber root, backend::TableNumber user_root) {
             change_to(host);
         }
     }
-    current->space->last_host = current;
     current->user_root = user_root;
     current->last_used = ++uses;
     follow_changes();
@@ -249,7 +253,11 @@ void leave_root(backend::TableNumber root) {
 
 void outdate(Host& host) {
     host.is_outdated = true;
-    outdate_user(number_of(host));
+    outdate_user(host);
+}
+
+void outdate_user(Host& host) {
+    host.user_is_outdated = true;
 }
 
 void outdate_all_hosts() {

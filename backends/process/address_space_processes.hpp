@@ -18,7 +18,9 @@ struct Host {
     backend::TableNumber user_root; // with --isolate: user mode's view of it
     bool is_outdated;               // the user's part has to be emptied before the process is used again
     std::uint64_t last_used;
-    std::uint64_t changes_seen;        // of its address space
+    std::uint64_t changes_seen; // of its address space
+    bool user_is_outdated;      // with --isolate: the user process beside it has to be emptied
+    std::uint64_t isolated_changes_seen;
     std::uint64_t kernel_changes_seen; // in the kernel's part
     std::uint64_t timer_set_for;       // or no_timer: it has expired, or was never set. events.cpp
     std::uint64_t mapped_ranges;
@@ -55,6 +57,8 @@ void enter_host_of(backend::TableNumber root, backend::TableNumber user_root);
 void leave_root(backend::TableNumber root);
 // The process has to empty the user's part.
 void outdate(Host& host);
+// The same for the user process beside it, with --isolate.
+void outdate_user(Host& host);
 void outdate_all_hosts();
 
 // A processor that was never started begins, in a process of its own.

@@ -53,7 +53,8 @@ AddressSpace& address_space_of(backend::TableNumber root) {
     space.number = ++last_number;
     space.changes.count = 0;
     space.changes.seen = 0;
-    space.last_host = nullptr;
+    space.isolated_changes.count = 0;
+    space.isolated_changes.seen = 0;
     return space;
 }
 

@@ -43,13 +43,14 @@ struct Changes {
 };
 
 constexpr unsigned most_user_changes = 128;
+constexpr unsigned most_isolated_changes = 64;
 
 struct AddressSpace {
-    backend::TableNumber root;          // or none: nobody has this space
-    std::uint64_t number;               // no other space has had it
-    unsigned hosts;                     // that have it
-    Changes<most_user_changes> changes; // in the user's part
-    Host* last_host;                    // that was entered
+    backend::TableNumber root;                       // or none: nobody has this space
+    std::uint64_t number;                            // no other space has had it
+    unsigned hosts;                                  // that have it
+    Changes<most_user_changes> changes;              // in the user's part
+    Changes<most_isolated_changes> isolated_changes; // with --isolate: in user processes, beside those
 };
 
 void start_address_spaces();

@@ -396,8 +396,7 @@ void start_entries() {
           std::uint8_t{event_signal}, std::uint8_t{timer_signal}}) {
         handle(signal);
     }
-    // With --isolate there is one, and a user process must ignore this signal until it has a handler of its
-    // own.
+    // A user process ignores this signal until it has a handler of its own: the templates are there already.
     if (handover.processors != 1) {
         handle(user_signal);
     }

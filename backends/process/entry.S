@@ -93,7 +93,8 @@ signal_in_vmm:
 	movq %rbx, %rsi
 	call vmm_faulted
 	ud2
-1:	call is_current_host		// a waiting process gets signals too
+1:	movl %r12d, %edi
+	call is_concerned		// a waiting process gets signals too
 	testb %al, %al
 	je 5f
 	lock
@@ -348,15 +349,15 @@ clone_user_template:
 	jmp *%rax
 2:	ud2
 
-// RDI is the buffer for the listener's notification.
+// RDI is the listener, RSI the buffer for its notification, EDX has the bits of `pending` that interrupt it.
 	.globl receive_unless_pending
 receive_unless_pending:
-	movq %rdi, %rdx
-	movl $USER_LISTENER, %edi
+	movl %edx, %ecx
+	movq %rsi, %rdx
 	movl $NOTIFICATION_RECEIVE, %esi
 receive_begin: // an event from here on interrupts it
-	cmpl $0, pending
-	jne receive_interrupted
+	testl %ecx, pending
+	jnz receive_interrupted
 	movl $CALL_IOCTL, %eax
 	syscall
 receive_end:

@@ -46,6 +46,13 @@ void note_of_space(AddressSpace& space, const Change& change) {
     space.changes.append(change);
 }
 
+void note_of_user_processes(AddressSpace& space, const Change& change) {
+    space.isolated_changes.append(change);
+    if (current_host().space == &space) {
+        follow_changes_of_user_process();
+    }
+}
+
 void note(const Use& use, std::uint8_t sides, Change change) {
     if (use.is_shared) {
         outdate_everything();
@@ -59,9 +66,8 @@ void note(const Use& use, std::uint8_t sides, Change change) {
     if (!use.is_of_present_space()) {
         return;
     }
-    if ((sides & users_side) != 0) { // there is one processor: processors.cpp
-        note_user_protection(number_of(*use.space->last_host), change.address, change.bytes,
-                             change.protection);
+    if ((sides & users_side) != 0) {
+        note_of_user_processes(*use.space, change);
     }
     if ((sides & kernels_side) != 0) {
         note_of_space(*use.space, change);
@@ -196,6 +202,34 @@ void follow_changes() {
     Host& host = current_host();
     follow_users_changes(host);
     follow_kernels_changes(host);
+    follow_changes_of_user_process();
+}
+
+// The program may be in a stub of a site (user_mode/calls.hpp) that this forgets: its address is found
+// before.
+void follow_changes_of_user_process() {
+    if (!isolates()) {
+        return;
+    }
+    Host& host = current_host();
+    const unsigned number = number_of(host);
+    const bool is_too_late =
+        host.space != nullptr &&
+        host.space->isolated_changes.count - host.isolated_changes_seen > most_isolated_changes;
+    if (host.user_is_outdated || is_too_late) {
+        empty_user(number);
+        host.user_is_outdated = false;
+        host.isolated_changes_seen = host.space == nullptr ? 0 : host.space->isolated_changes.count;
+    }
+    if (host.space == nullptr) {
+        return;
+    }
+    Changes<most_isolated_changes>& changes = host.space->isolated_changes;
+    for (; host.isolated_changes_seen != changes.count; ++host.isolated_changes_seen) {
+        const Change& change = changes.last[host.isolated_changes_seen % most_isolated_changes];
+        note_user_protection(number, change.address, change.bytes, change.protection);
+    }
+    changes.seen = std::max(changes.seen, host.isolated_changes_seen);
 }
 
 namespace {
@@ -203,6 +237,11 @@ namespace {
 bool has_followed(const Host& host) {
     return !host.is_outdated && (host.space == nullptr || host.changes_seen == host.space->changes.count) &&
            host.kernel_changes_seen == kernel_changes.count;
+}
+
+bool user_process_has_followed(const Host& host) {
+    return !host.user_is_outdated &&
+           (host.space == nullptr || host.isolated_changes_seen == host.space->isolated_changes.count);
 }
 
 } // namespace
@@ -213,7 +252,8 @@ bool changes_are_followed() {
 
 bool changes_are_followed_by(unsigned processor) {
     const Host* const host = current_host_of(processor);
-    return host == nullptr || has_followed(*host);
+    return host == nullptr ||
+           (has_followed(*host) && (!runs_user_process(processor) || user_process_has_followed(*host)));
 }
 
 void forget_everything() {

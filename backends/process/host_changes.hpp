@@ -18,8 +18,11 @@ void note_evicted(std::uint64_t address);
 // Whether the guest's kernel may write to a frame by the map of all RAM.
 void let_write(std::uint64_t frame, bool let);
 
-// Unmaps everything whose entry has changed.
+// Unmaps everything whose entry has changed. With --isolate, the user process does the same before its
+// program continues.
 void follow_changes();
+// The part of the user process alone.
+void follow_changes_of_user_process();
 void forget_everything();
 // follow_changes has nothing to do.
 bool changes_are_followed();

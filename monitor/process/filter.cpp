@@ -5,6 +5,8 @@
 #include "host/input_error.hpp"
 #include "host/program.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
@@ -107,8 +109,17 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, uns
         allow_doorbell(event);
     }
     if (isolates) {
-        for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {
-            allow(filter, SCMP_SYS(ioctl), {equals(0, user_listener), equals(1, request)});
+        // The listeners of user processes, one for each processor. No other descriptor has one of these
+        // numbers.
+        for (unsigned first = 0; first < processors; first += user_listeners_in_block) {
+            const std::uint64_t count = std::bit_ceil(std::min(processors - first, user_listeners_in_block));
+            const scmp_arg_cmp is_listener{.arg = 0,
+                                           .op = SCMP_CMP_MASKED_EQ,
+                                           .datum_a = ~(count - 1),
+                                           .datum_b = std::uint64_t{first_user_listener} + first};
+            for (const std::uint64_t request : {SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND}) {
+                allow(filter, SCMP_SYS(ioctl), {is_listener, equals(1, request)});
+            }
         }
     }
     if (isolates || processors != 1) {

@@ -104,7 +104,7 @@ ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& im
                             .folders = folder_events(),
                             .address_space = most_address_space(handover_),
                             .processes = bounds_.processes,
-                            .has_user_processes = options.isolate},
+                            .user_listeners = options.isolate ? options.cpus : 0},
                            plans);
     if (!first_.layers.has_other_namespaces) {
         prctl(PR_SET_CHILD_SUBREAPER, 1); // this process waits for the keeper's orphans

@@ -102,10 +102,6 @@ PreparedRun prepare_process(const RunOptions& options) {
     if (!options.rewrite) {
         throw InputError("--no-rewrite: in a process no kernel runs that is not rewritten");
     }
-    if (options.isolate && options.cpus != 1) {
-        throw InputError("--isolate: in a process such a guest has one processor so far, not " +
-                         std::to_string(options.cpus));
-    }
     require_process_host();
     return [guest = std::make_shared<PreparedGuest>(prepare(options))](const RunOptions& announcing) {
         return run_process(announcing, *guest);

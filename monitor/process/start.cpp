@@ -110,35 +110,39 @@ private:
         const rlim_t most_processes = rlim_t{program_.processes} + 1; // and the keeper
         const rlim_t own = is_counted_ ? most_processes : RLIM_INFINITY;
         const rlim_t own_signals = is_counted_ ? 4 * most_processes : RLIM_INFINITY; // timers too
-        const ProcessChild child{
-            .has_user_namespace = plan_.user_namespace,
-            .has_mount_namespace = plan_.other_namespaces,
-            .file = program_.file,
-            .memory = program_.memory,
-            .output = program_.output,
-            .packets = program_.packets,
-            .vsock = program_.vsock,
-            .console_ports = program_.console_ports,
-            .disks = program_.disks,
-            .folders = program_.folders,
-            .monitor = theirs_.number(),
-            .monitors_own = ours_.number(),
-            .processes = program_.processes,
-            .limits = {{{.resource = RLIMIT_CORE, .most = 0},
-                        {.resource = RLIMIT_FSIZE, .most = 0},
-                        {.resource = RLIMIT_MEMLOCK, .most = 0},
-                        {.resource = RLIMIT_MSGQUEUE, .most = 0},
-                        {.resource = RLIMIT_RTPRIO, .most = 0},
-                        {.resource = RLIMIT_NOFILE, .most = program_.has_user_processes ? 1U : 0U},
-                        {.resource = RLIMIT_AS, .most = program_.address_space},
-                        {.resource = RLIMIT_NPROC, .most = own},
-                        {.resource = RLIMIT_SIGPENDING, .most = own_signals}}}};
+        const ProcessChild child{.has_user_namespace = plan_.user_namespace,
+                                 .has_mount_namespace = plan_.other_namespaces,
+                                 .file = program_.file,
+                                 .memory = program_.memory,
+                                 .output = program_.output,
+                                 .packets = program_.packets,
+                                 .vsock = program_.vsock,
+                                 .console_ports = program_.console_ports,
+                                 .disks = program_.disks,
+                                 .folders = program_.folders,
+                                 .monitor = theirs_.number(),
+                                 .monitors_own = ours_.number(),
+                                 .processes = program_.processes,
+                                 .limits = {{{.resource = RLIMIT_CORE, .most = 0},
+                                             {.resource = RLIMIT_FSIZE, .most = 0},
+                                             {.resource = RLIMIT_MEMLOCK, .most = 0},
+                                             {.resource = RLIMIT_MSGQUEUE, .most = 0},
+                                             {.resource = RLIMIT_RTPRIO, .most = 0},
+                                             {.resource = RLIMIT_NOFILE, .most = most_descriptors()},
+                                             {.resource = RLIMIT_AS, .most = program_.address_space},
+                                             {.resource = RLIMIT_NPROC, .most = own},
+                                             {.resource = RLIMIT_SIGPENDING, .most = own_signals}}}};
         // fork() would make no namespaces.
         const auto process = static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0));
         if (process == 0) {
             become_process(child);
         }
         return process;
+    }
+
+    // The program makes its listeners, and then permits itself none.
+    [[nodiscard]] rlim_t most_descriptors() const {
+        return program_.user_listeners == 0 ? 0 : process::first_user_listener + program_.user_listeners;
     }
 
     std::string prepare(pid_t process) {
@@ -153,7 +157,7 @@ private:
             is_counted_ = is_counted_ && *user != 0; // Linux counts none of root's
         }
         const ProcessGo unless_counted = // a process has at most one filter that asks
-            program_.has_user_processes ? ProcessGo::bound_processes_of_user : ProcessGo::ask_for_processes;
+            program_.user_listeners != 0 ? ProcessGo::bound_processes_of_user : ProcessGo::ask_for_processes;
         const ProcessGo go = is_counted_ ? ProcessGo::processes_are_counted : unless_counted;
         return send(ours_.number(), &go, sizeof go, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof go)
                    ? ""

@@ -27,7 +27,7 @@ struct ProcessProgram {
     FolderEventNumbers folders = no_folder_events;
     std::uint64_t address_space = 0;
     unsigned processes = process::most_hosts; // without the keeper
-    bool has_user_processes = false;          // they ask the program's filter
+    unsigned user_listeners = 0;              // of its user processes, which ask the program's filter
 };
 
 // The namespaces to ask for.

@@ -4,6 +4,8 @@
 # takes away from the others; processors that are taken out and put back under load. The kernel complains of nothing.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 previrt=$3 processors=$4 seconds=${5:-5}
+isolate=()
+[[ $on != *-isolate ]] || isolate=(--isolate)
 
 gcc -O2 -pthread -o "$work/shared" "$here/guest/shared.c"
 cat >"$work/guest.sh" <<'END'
@@ -28,7 +30,7 @@ load & first=$!
 load & second=$!
 end=$(($(date +%s) + seconds))
 rounds=0
-while [ "$(date +%s)" -lt "$end" ]; do
+while [ "$rounds" -eq 0 ] || [ "$(date +%s)" -lt "$end" ]; do
     for number in $(seq 1 $((processors - 1))); do echo 0 >"/sys/devices/system/cpu/cpu$number/online"; done
     [ "$(nproc)" -eq 1 ]
     for number in $(seq 1 $((processors - 1))); do echo 1 >"/sys/devices/system/cpu/cpu$number/online"; done
@@ -36,7 +38,6 @@ while [ "$(date +%s)" -lt "$end" ]; do
     rounds=$((rounds + 1))
 done
 kill "$first" "$second"
-[ "$rounds" -gt 0 ]
 echo "processors went and came"
 if dmesg | grep -E 'BUG:|WARNING: CPU|Oops|stall|soft lockup|hung|clocksource: .*unstable|Call Trace'; then
     exit 1
@@ -45,7 +46,7 @@ echo "the kernel complains of nothing"
 END
 
 status=0
-timeout 600 "$previrt" run "$kernel/bzImage" --on "$on" --cpus "$processors" --root / --share "$work" -- \
+timeout 600 "$previrt" run "$kernel/bzImage" --on "${on%-isolate}" "${isolate[@]}" --cpus "$processors" --root / --share "$work" -- \
     sh "$work/guest.sh" "$processors" "$seconds" "$work" </dev/null >"$work/said" 2>&1 || status=$?
 cat "$work/said"
 for line in "processors: $processors" "all sorted" "shared memory holds" "processors went and came" "the kernel complains of nothing"; do

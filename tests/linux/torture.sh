@@ -4,6 +4,8 @@
 # them while they are moved from one to another, and while processors go and come. Linux judges itself, and complains of nothing.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 on=$1 kernel=$2 previrt=$3 processors=$4 seconds=${5:-3}
+isolate=()
+[[ $on != *-isolate ]] || isolate=(--isolate)
 source=$(source_of "$kernel")
 
 # A kernel that is built without them exports all that they use but one function.
@@ -39,7 +41,7 @@ echo "the kernel complains of nothing"
 END
 
 status=0
-timeout 3000 "$previrt" run "$kernel/bzImage" --on "$on" --cpus "$processors" --memory 512M --root / --share "$work" -- \
+timeout 3000 "$previrt" run "$kernel/bzImage" --on "${on%-isolate}" "${isolate[@]}" --cpus "$processors" --memory 512M --root / --share "$work" -- \
     sh "$work/guest.sh" "$work" "$seconds" </dev/null >"$work/said" 2>&1 || status=$?
 cat "$work/said"
 [ "$(grep -c '^torture: .*SUCCESS:$' "$work/said")" -eq 5 ] && grep -qx "the kernel complains of nothing" "$work/said" && [ "$status" -eq 0 ] || {

@@ -75,7 +75,6 @@ constexpr unsigned most_hosts = 128;
 
 // ---- open descriptors of the VMM
 
-constexpr int user_listener = 0;     // with --isolate: the requests of user processes; made by the VMM
 constexpr int memory_descriptor = 3; // the VMM's memory, its image first, and behind it the guest's RAM
 constexpr int output_event = 4;      // the output ring has bytes
 constexpr int packet_event = 5;      // with a network: packets, or room for some
@@ -90,6 +89,12 @@ constexpr int folder_event(unsigned folder, unsigned queue) {
     return first_folder_event + static_cast<int>((folder * backend::most_folder_queues) + queue);
 }
 constexpr int last_event = folder_event(backend::most_folders, 0) - 1;
+// With --isolate, one for each processor: the requests of its user processes. The VMM makes them. Its filter
+// permits blocks of these numbers by a mask.
+constexpr int first_user_listener = 32;
+constexpr unsigned most_user_listeners = 64;
+constexpr unsigned user_listeners_in_block = 32;
+static_assert(first_user_listener > last_event && first_user_listener % int{user_listeners_in_block} == 0);
 
 // The monitor's doorbell.
 constexpr int event_signal = 10; // SIGUSR1

@@ -4,6 +4,7 @@
 #include "backends/common/ring3/displaced_instructions.hpp"
 #include "backends/common/ring3/machine_code.hpp"
 #include "backends/common/ring3/user_call_sites.hpp"
+#include "backends/common/ring3/vmm_lock.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame_offsets.h"
@@ -15,6 +16,7 @@
 #include "frontends/x86/paging/page_entry.hpp"
 #include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -124,6 +126,18 @@ void make_stub(unsigned number) {
     put(put(first + stub_target, behind + static_cast<std::uint64_t>(std::int64_t{site.displaced.target}), 8),
         behind + site.displaced.bytes, 8);
     calls.returns[number] = behind;
+}
+
+// Another processor has given up a site, perhaps while this one was about to tell of a fault at its jump.
+[[gnu::section("processor")]] bool may_have_met_jump;
+
+// Other processes still return to their stubs, which do the same.
+void give_up(UserCallSite& site) {
+    backend::gather_processors();
+    site.give_up(copies[site.copy].page, copies[site.copy].original);
+    for (unsigned i = 0; i < backend::processor_count(); ++i) {
+        of_processor(i, may_have_met_jump) = i != vcpu.number;
+    }
 }
 
 // The approximate number of calls of a site.
@@ -242,7 +256,8 @@ void note_user_call(backend::TableNumber root, std::uint64_t next) {
     if (displaced.count == 0 || number == most_stubs) {
         return;
     }
-    backend::gather_processors(); // they may execute the copy, or write to the page
+    follow_changes_of_user_process(); // the copy may have another place
+    backend::gather_processors();     // they may execute the copy, or write to the page
     Copy* copy = find_copy(frame);
     if (copy == nullptr) {
         if (copy_count == most_copies) {
@@ -317,12 +332,14 @@ bool resolve_user_call(std::uint64_t address) {
         }
         const bool is_at_stub = stub / stub_bytes == i;
         const bool has_stub = own().returns[i] != nowhere;
-        const bool is_behind =
-            !site.is_given_up && site.displaced.begins_at(address - (place + system_call_bytes));
+        const bool is_there = site.displaced.begins_at(address - (place + system_call_bytes));
+        if (is_there && site.is_given_up && may_have_met_jump) {
+            may_have_met_jump = false;
+            return true;
+        }
+        const bool is_behind = is_there && !site.is_given_up;
         if (is_behind && has_stub && ++site.jumps_behind == most_jumps_behind) {
-            // Other processes still return to their stubs, which do the same.
-            backend::gather_processors();
-            site.give_up(copies[site.copy].page, copies[site.copy].original);
+            give_up(site);
         }
         if (!has_stub && !site.is_given_up && (is_at_stub || is_behind)) {
             make_stub(i);

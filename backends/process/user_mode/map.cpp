@@ -2,6 +2,7 @@
 #include "backends/process/user_mode/map.hpp"
 
 #include "backends/process/domain.hpp"
+#include "backends/process/host_changes.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
@@ -23,6 +24,8 @@ struct UserChanges {
 };
 UserChanges user_changes[most_hosts];
 
+[[gnu::section("processor")]] UserOperation taken[most_user_operations];
+
 UserOperation operation(std::uint64_t call, std::uint64_t first, std::uint64_t second,
                         std::uint64_t third = 0, std::uint64_t fourth = 0, std::uint64_t fifth = 0,
                         std::uint64_t sixth = 0) {
@@ -37,7 +40,7 @@ bool has_too_much(const UserChanges& changes) {
 UserOperation& add(unsigned host, const UserOperation& added) {
     UserChanges& changes = user_changes[host];
     if (changes.count == std::size(changes.operations) || has_too_much(changes)) {
-        outdate_user(host);
+        empty_user(host);
     }
     changes.ranges += 2;
     return changes.operations[changes.count++] = added;
@@ -51,6 +54,7 @@ bool is_user_processes_own(std::uint64_t address, std::uint64_t bytes) {
 
 void note_user_mapping(unsigned host, std::uint64_t address, std::uint64_t bytes, std::uint32_t protection,
                        std::uint64_t offset) {
+    follow_changes_of_user_process(); // which came before
     constexpr std::uint64_t most_in_advance = 16 * page_size;
     const std::uint64_t in_advance = bytes <= most_in_advance ? std::uint64_t{map_populate} : 0;
     add(host, operation(call_mmap, address, bytes, protection, map_shared | map_fixed | in_advance,
@@ -79,19 +83,17 @@ void note_user_protection(unsigned host, std::uint64_t address, std::uint64_t by
     add(host, operation(call, address, bytes, protection));
 }
 
-void outdate_user(unsigned host) {
-    if (isolates()) {
-        UserChanges& changes = user_changes[host];
-        changes.is_outdated = true;
-        changes.count = 0;
-        changes.ranges = 0;
-        changes.bytes = 0;
-        forget_user_calls(host, 0, user_end);
-    }
+void empty_user(unsigned host) {
+    UserChanges& changes = user_changes[host];
+    changes.is_outdated = true;
+    changes.count = 0;
+    changes.ranges = 0;
+    changes.bytes = 0;
+    forget_user_calls(host, 0, user_end);
 }
 
 std::span<UserOperation> take_user_operations(unsigned host) {
-    static UserOperation taken[most_user_operations];
+    follow_changes_of_user_process();
     UserChanges& changes = user_changes[host];
     unsigned count = 0;
     if (changes.is_outdated) {

@@ -7,7 +7,8 @@
 #include <span>
 
 // Changes of the memory of each user process, in order, to be made before its program continues. Host
-// processes are given by their numbers.
+// processes are given by their numbers. Only the processor of a host process changes these: others leave word
+// in the address space (host_changes.hpp).
 namespace previrt::process {
 
 // Whether the range overlaps memory that each user process has for itself.
@@ -19,9 +20,9 @@ void note_user_mapping(unsigned host, std::uint64_t address, std::uint64_t bytes
 void note_user_protection(unsigned host, std::uint64_t address, std::uint64_t bytes,
                           std::uint32_t protection);
 // All of it is unmapped.
-void outdate_user(unsigned host);
+void empty_user(unsigned host);
 
-// Valid until the next call.
+// Valid until this processor's next call.
 std::span<UserOperation> take_user_operations(unsigned host);
 
 } // namespace previrt::process

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/process/user_mode/process.hpp"
 
+#include "backends/common/ring3/flag_byte_entries.hpp"
+#include "backends/common/ring3/vmm_lock.hpp"
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/frame.hpp"
@@ -8,6 +10,7 @@
 #include "backends/process/user_mode/filter.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
+#include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -20,8 +23,8 @@ extern std::uint32_t pending; // entry.S
 // Makes the first user process, with this process's descriptors. It begins with the operations of the state
 // at this offset of the file, and has the stub at the other offset.
 std::int64_t clone_user_template(std::uint64_t state_offset, std::uint64_t stub_offset);
-// Receives the listener's notification. A pending or new event interrupts it.
-std::int64_t receive_unless_pending(void* notification);
+// Receives the listener's notification. A pending event of these bits, or a new event, interrupts it.
+std::int64_t receive_unless_pending(std::uint64_t listener, void* notification, std::uint32_t events);
 }
 
 namespace {
@@ -54,13 +57,19 @@ constexpr std::int64_t is_gone = -2;
 
 struct UserProcess {
     std::uint32_t identity;  // 0: none
+    std::uint32_t listener;  // a descriptor
     std::uint64_t stopped;   // the notification that waits for an answer
     bool has_lost_its_stack; // the signal stack, which the last signal has taken away
     bool arms_stack;         // it gets its signal stack back at the exit
     bool needs_frames;       // of earlier signals, which the VMM has yet to read
 };
 UserProcess user_processes[most_hosts];
-UserProcess user_template;
+// The host gives a process's filter one listener, and children the same one. Each processor has a template,
+// so that no notification comes to another processor.
+UserProcess user_templates[most_user_listeners];
+
+// Read by other processors, which then have the lock.
+[[gnu::section("processor")]] bool program_runs;
 
 std::uint64_t part_offset(unsigned number) {
     return handover.users.offset + page_size + (number * user_part_bytes);
@@ -80,23 +89,23 @@ void check_received(std::int64_t result) {
     }
 }
 
-Notification receive() {
+Notification receive(const UserProcess& process) {
     Notification notification{};
     std::int64_t result = interrupted;
     while (result == interrupted || result == is_gone) { // a signal ended the process or its request
         notification = {};
         result = call_host(
             call_ioctl,
-            {.first = user_listener, .second = notification_receive, .third = address_of(&notification)});
+            {.first = process.listener, .second = notification_receive, .third = address_of(&notification)});
     }
     check_received(result);
     return notification;
 }
 
-bool answer(std::uint64_t identity, std::int32_t error, std::uint32_t flags) {
+bool answer(const UserProcess& process, std::uint64_t identity, std::int32_t error, std::uint32_t flags) {
     const Answer answer{.identity = identity, .value = 0, .error = error, .flags = flags};
     const std::int64_t result = call_host(
-        call_ioctl, {.first = user_listener, .second = notification_send, .third = address_of(&answer)});
+        call_ioctl, {.first = process.listener, .second = notification_send, .third = address_of(&answer)});
     if (result != 0 && result != is_gone) {
         stop_guest("the host takes no answer for a user process; error", static_cast<std::uint64_t>(-result));
     }
@@ -145,10 +154,10 @@ void go_on(UserProcess& process, UserState& state, bool may_arm_stack) {
         process.arms_stack = process.has_lost_its_stack && may_arm_stack;
         state.arms_stack = process.arms_stack ? 1 : 0;
         state.frames_are_read = process.needs_frames ? 0 : 1;
-        if (answer(process.stopped, 0, 0)) {
+        if (answer(process, process.stopped, 0, 0)) {
             return;
         }
-        const Notification notification = receive();
+        const Notification notification = receive(process);
         check_process(notification, process);
         process.arms_stack = false; // it has not continued
         stopped_for(process, notification);
@@ -161,7 +170,7 @@ std::optional<UserStopped> watch_operations(UserProcess& process, UserState& sta
                                             std::span<const UserOperation> operations, bool may_arm_stack) {
     std::size_t done = 0;
     while (done < operations.size()) {
-        const Notification notification = receive();
+        const Notification notification = receive(process);
         check_process(notification, process);
         if (has_stopped(notification)) {
             const UserStopped stopped = stopped_for(process, notification);
@@ -172,9 +181,9 @@ std::optional<UserStopped> watch_operations(UserProcess& process, UserState& sta
             done = 0;
             go_on(process, state, may_arm_stack);
         } else if (is_operation(notification, operations[done])) {
-            done += answer(notification.identity, 0, flag_continue) ? 1 : 0;
+            done += answer(process, notification.identity, 0, flag_continue) ? 1 : 0;
         } else {
-            answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
+            answer(process, notification.identity, static_cast<std::int32_t>(interrupted), 0);
         }
     }
     return std::nullopt;
@@ -196,7 +205,7 @@ void do_operations(UserProcess& process, UserState& state, std::span<const UserO
                 watch_operations(process, state, operations, may_arm_stack)) {
             must_be_done(*failed);
         }
-        const Notification notification = receive();
+        const Notification notification = receive(process);
         check_process(notification, process);
         const UserStopped stopped = stopped_for(process, notification);
         if (!stopped.is(UserStop::by_signal)) {
@@ -208,6 +217,10 @@ void do_operations(UserProcess& process, UserState& state, std::span<const UserO
 }
 
 // ---- the template
+
+// In this process, when it begins. The host gives a listener this number.
+constexpr std::uint64_t first_free_descriptor = 0;
+constexpr std::uint64_t limit_of_descriptors = 7; // RLIMIT_NOFILE
 
 struct Action {
     std::uint64_t handler;
@@ -224,6 +237,7 @@ struct TemplateStart {
         std::uint64_t instructions;
     } filter;
     FilterInstruction instructions[192];
+    std::uint64_t most_descriptors[2]; // now, and for ever
 };
 
 constexpr std::uint64_t template_start_offset = exit_vectors_offset;
@@ -242,11 +256,13 @@ void fill_template_start(TemplateStart& start) {
     start.filter = {.count = make_user_filter(start.instructions).size(),
                     .instructions =
                         user_state_address + template_start_offset + offsetof(TemplateStart, instructions)};
+    std::ranges::fill(start.most_descriptors, first_free_descriptor + 1);
 }
 
 constexpr std::uint8_t user_signals[] = {signal_illegal, signal_trap,        signal_bus, signal_arithmetic,
                                          signal_segment, signal_system_call, user_signal};
 
+// A later template finds in the same memory what the earlier one left.
 void put_template_operations(UserState& state) {
     constexpr std::uint64_t start = user_state_address + template_start_offset;
     constexpr std::uint64_t set_filter = 1;
@@ -267,10 +283,15 @@ void put_template_operations(UserState& state) {
     }
     operations[count++] = {
         .call = call_sigaltstack, .arguments = {stub_place(user_stub_signal_stack)}, .reserved = 0};
+    operations[count++] = {
+        .call = call_setrlimit,
+        .arguments = {limit_of_descriptors, start + offsetof(TemplateStart, most_descriptors)},
+        .reserved = 0};
     operations[count++] = {.call = call_seccomp,
                            .arguments = {set_filter, new_listener, start + offsetof(TemplateStart, filter)},
                            .reserved = 0};
     put_operations(state, {operations, count}, then_announce);
+    state.started = 0;
 }
 
 void await_template(UserState& state) {
@@ -281,7 +302,7 @@ void await_template(UserState& state) {
 
 // The template had this process's descriptors, so that the VMM gets its listener. From here on it has the
 // memory alone.
-void take_descriptors_away(UserState& state) {
+void take_descriptors_away(UserProcess& user_template, UserState& state) {
     constexpr std::uint64_t unshare = 2;
     constexpr std::uint64_t last = 0xffffffff;
     const UserOperation operations[] = {
@@ -291,11 +312,79 @@ void take_descriptors_away(UserState& state) {
     do_operations(user_template, state, operations);
 }
 
+void move_listener(std::uint32_t to) {
+    call_host(call_dup2, {.first = first_free_descriptor, .second = to});
+    call_host(call_close, {.first = first_free_descriptor});
+}
+
+// All templates have the same state: the VMM runs one at a time, and waits until it has stopped.
+void make_template(UserProcess& made, std::uint32_t listener) {
+    UserState& state = state_in(0);
+    put_template_operations(state);
+    const std::int64_t identity = clone_user_template(part_offset(0) + calls_bytes, handover.users.offset);
+    if (identity < 0) {
+        stop_guest("the host gives no user process");
+    }
+    made.identity = static_cast<std::uint32_t>(identity);
+    made.listener = listener;
+    await_template(state);
+    move_listener(listener);
+    const Notification notification = receive(made);
+    check_process(notification, made);
+    must_be_done(stopped_for(made, notification));
+    constexpr std::uint64_t wakes_here = 1; // on the same processor; since Linux 6.6, without it slower
+    call_host(call_ioctl, {.first = listener, .second = notification_set_flags, .third = wakes_here});
+    take_descriptors_away(made, state);
+}
+
+// The monitor's limit has room for the listeners.
+void forbid_descriptors() {
+    const std::uint64_t none[] = {0, 0};
+    if (call_host(call_setrlimit, {.first = limit_of_descriptors, .second = address_of(none)}) != 0) {
+        stop_guest("the host sets no limit");
+    }
+}
+
 UserOperation mapping_of(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection,
                          std::uint64_t offset) {
     return {.call = call_mmap,
             .arguments = {address, bytes, protection, map_shared | map_fixed, memory_descriptor, offset},
             .reserved = 0};
+}
+
+// Until the process stops. Events call it.
+Notification receive_unless_called(const UserProcess& process, std::uint32_t events, bool& is_called) {
+    for (;;) {
+        Notification notification{};
+        const std::int64_t result = receive_unless_pending(process.listener, &notification, events);
+        if (result == interrupted && (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) & events) != 0) {
+            call_host(call_kill, {.first = process.identity, .second = user_signal});
+            is_called = true;
+            return receive(process);
+        }
+        // A signal has ended an earlier request, and the host still counted that one's wake-up; or a signal
+        // came that is no event.
+        if (result != is_gone && result != interrupted) {
+            check_received(result);
+            return notification;
+        }
+    }
+}
+
+// Other processors execute the VMM meanwhile. One of them may gather this one, also while the guest has
+// interrupts disabled.
+Notification await_program(const UserProcess& process, UserRun how, bool& is_called) {
+    constexpr std::uint32_t all_events = ~std::uint32_t{0};
+    const bool is_alone = handover.processors == 1;
+    program_runs = true;
+    leave_vmm();
+    const Notification notification =
+        is_called || how.stops_at_once || (how.events_may_wait && is_alone)
+            ? receive(process)
+            : receive_unless_called(process, how.events_may_wait ? event_pending : all_events, is_called);
+    enter_vmm();
+    program_runs = false;
+    return notification;
 }
 
 } // namespace
@@ -317,21 +406,11 @@ void start_user_processes() {
         return;
     }
     std::memcpy(part_of_vmm(handover.users), user_stub, static_cast<std::size_t>(user_stub_end - user_stub));
-    UserState& state = state_in(0);
     fill_template_start(*reinterpret_cast<TemplateStart*>(part(0) + calls_bytes + template_start_offset));
-    put_template_operations(state);
-    const std::int64_t identity = clone_user_template(part_offset(0) + calls_bytes, handover.users.offset);
-    if (identity < 0) {
-        stop_guest("the host gives no user process");
+    for (std::uint32_t processor = 0; processor < handover.processors; ++processor) {
+        make_template(user_templates[processor], std::uint32_t{first_user_listener} + processor);
     }
-    user_template.identity = static_cast<std::uint32_t>(identity);
-    await_template(state);
-    const Notification notification = receive();
-    check_process(notification, user_template);
-    must_be_done(stopped_for(user_template, notification));
-    constexpr std::uint64_t wakes_here = 1; // on the same processor; since Linux 6.6, without it slower
-    call_host(call_ioctl, {.first = user_listener, .second = notification_set_flags, .third = wakes_here});
-    take_descriptors_away(state);
+    forbid_descriptors();
 }
 
 bool have_user_process(unsigned host) {
@@ -339,6 +418,7 @@ bool have_user_process(unsigned host) {
     if (made.identity != 0) {
         return true;
     }
+    UserProcess& user_template = user_templates[vcpu.number];
     UserState& templates = state_in(0);
     const UserOperation clone[] = {{.call = call_clone, .arguments = {clone_beside_us}, .reserved = 0}};
     put_operations(templates, clone, then_stop);
@@ -349,9 +429,10 @@ bool have_user_process(unsigned host) {
     // Both stop, in any order.
     std::uint64_t told = 0;
     while (made.identity == 0 || told == 0) {
-        const Notification notification = receive();
+        const Notification notification = receive(user_template);
         if (notification.process != user_template.identity) {
             made = {.identity = notification.process,
+                    .listener = user_template.listener,
                     .stopped = notification.identity,
                     .has_lost_its_stack = user_template.has_lost_its_stack,
                     .arms_stack = false,
@@ -398,35 +479,28 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
     }
     bool is_called = false;
     for (;;) {
-        Notification notification{};
-        if (is_called || how.events_may_wait) {
-            notification = receive();
-        } else {
-            const std::int64_t result = receive_unless_pending(&notification);
-            if (result == interrupted) {
-                call_host(call_kill, {.first = process.identity, .second = user_signal});
-                is_called = true;
-                continue;
-            }
-            // A signal has ended an earlier request, and the host still counted that one's wake-up.
-            if (result == is_gone) {
-                continue;
-            }
-            check_received(result);
-        }
+        const Notification notification = await_program(process, how, is_called);
         check_process(notification, process);
         if (!has_stopped(notification)) { // it is at an address from which it does not continue as requested
-            answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
+            answer(process, notification.identity, static_cast<std::int32_t>(interrupted), 0);
             continue;
         }
-        const UserStopped stopped = stopped_for(process, notification);
+        UserStopped stopped = stopped_for(process, notification);
         const bool is_the_call = stopped.is(UserStop::by_signal) && stopped.arguments[1] == user_signal;
         if (!is_called || is_the_call) {
+            // The operations before the last one were seen to succeed: the program lies.
+            if (stopped.is(UserStop::failed) && stopped.arguments[2] + 1 < operations.size()) {
+                stopped.arguments[0] = 0;
+            }
             return stopped;
         }
         // It stopped by itself before the signal came; the signal comes first now.
-        answer(notification.identity, static_cast<std::int32_t>(interrupted), 0);
+        answer(process, notification.identity, static_cast<std::int32_t>(interrupted), 0);
     }
+}
+
+bool runs_user_process(unsigned processor) {
+    return of_processor(processor, program_runs);
 }
 
 } // namespace previrt::process

@@ -15,6 +15,7 @@ namespace previrt::process {
 
 extern "C" {
 extern const std::uint8_t user_stub[];
+extern const std::uint8_t user_stub_pushes[];
 extern const std::uint8_t user_stub_signal[];
 extern const std::uint8_t user_stub_stop[];
 extern const std::uint8_t user_stub_stopped[];
@@ -59,11 +60,15 @@ bool have_user_process(unsigned host);
 // The user process makes these calls, none of which can fail, and stops again.
 void do_user_operations(unsigned host, std::span<const UserOperation> operations);
 // The user process makes these calls and then continues with its exit state, until it stops or an urgent
-// event comes. The last call may fail; then the process stops with that failure.
+// event comes. Other processors may execute the VMM meanwhile. A call may fail; then the process stops with
+// that failure. If it was the last one, others may have executed the VMM before.
 struct UserRun {
     bool events_may_wait;
-    bool needs_frames; // it goes back to where it handles a signal. Else it gets its signal stack back.
+    bool stops_at_once; // no event needs to stop it
+    bool needs_frames;  // it goes back to where it handles a signal. Else it gets its signal stack back.
 };
 UserStopped run_user_process(unsigned host, std::span<const UserOperation> operations, UserRun how);
+// Whether this processor runs a program there now.
+bool runs_user_process(unsigned processor);
 
 } // namespace previrt::process

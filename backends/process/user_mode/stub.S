@@ -30,6 +30,8 @@ user_stub:
 	movq %rcx, USER_RIP
 	movq %rsp, USER_RSP
 	movq $USER_ENTRY_STACK_TOP, %rsp
+	.globl user_stub_pushes
+user_stub_pushes: // the one place on the way in that writes where a register says
 	pushfq
 	popq %r11
 	movq %rdx, USER_RDX

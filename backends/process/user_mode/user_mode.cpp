@@ -15,6 +15,7 @@
 #include "frontends/x86/processor/flags.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -162,7 +163,7 @@ bool has_failed_operation(const Frame& frame) {
 
 // Nothing that the process says is believed, not even that its last operation is done.
 void refuse() {
-    outdate_user(current_number());
+    outdate_user(current_host());
     refuse_user_return();
 }
 
@@ -217,7 +218,7 @@ void take_signal(const UserState& state, std::uint64_t number, const UserSignal&
         take_user_signal(is_event ? event_signal : number, signal.information, signal.frame);
     } else if (is_event) {
         if (has_failed_operation(signal.frame)) {
-            outdate_user(current_number());
+            outdate_user(current_host());
         }
         take_user_event();
     } else {
@@ -225,19 +226,42 @@ void take_signal(const UserState& state, std::uint64_t number, const UserSignal&
     }
 }
 
+struct Run {
+    UserStopped stopped;
+    bool begins_anew; // the program has not continued, and other processors may have changed its mappings
+};
+
 // A protection change of an unmapped range fails: the range is to have no mapping then.
-UserStopped run(std::span<UserOperation> operations, UserRun how) {
+Run run(UserRun how) {
+    std::span<UserOperation> operations = take_user_operations(current_number());
     for (;;) {
         const UserStopped stopped = run_user_process(current_number(), operations, how);
         const std::uint64_t failed = stopped.arguments[2];
         if (!stopped.is(UserStop::failed) || failed >= operations.size() ||
             operations[failed].call != call_mprotect) {
-            return stopped;
+            return {.stopped = stopped, .begins_anew = false};
         }
         operations = operations.subspan(failed);
+        if (operations.size() == 1 && backend::processor_count() != 1) {
+            note_user_protection(current_number(), operations[0].arguments[0], operations[0].arguments[1], 0);
+            return {.stopped = stopped, .begins_anew = true};
+        }
         operations[0].call = call_munmap;
         operations[0].arguments[2] = 0;
     }
+}
+
+// Where it was put back, it stops at once. It does not follow what other processors have changed meanwhile:
+// the program may have come by a fault in a stub of a site, and that stub has to be known still. So on this
+// way it must not be able to write to memory of its own.
+UserStopped run_to_stop(bool needs_frames) {
+    return run_user_process(current_number(), {},
+                            {.events_may_wait = true, .stops_at_once = true, .needs_frames = needs_frames});
+}
+
+bool is_coming_in(const Frame& frame) {
+    return where(frame) == Where::coming &&
+           (frame.rip != stub_place(user_stub_pushes) || frame.rsp == USER_ENTRY_STACK_TOP);
 }
 
 } // namespace
@@ -250,8 +274,12 @@ void run_user_mode() {
     UserState& state = user_state(current_number());
     put_registers(state);
     const bool events_may_wait = !vcpu.interrupt_flag || vcpu.events_held;
-    UserStopped stopped = run(take_user_operations(current_number()),
-                              {.events_may_wait = events_may_wait, .needs_frames = false});
+    const Run first =
+        run({.events_may_wait = events_may_wait, .stops_at_once = false, .needs_frames = false});
+    if (first.begins_anew) {
+        return;
+    }
+    UserStopped stopped = first.stopped;
     // A program that is still said to be entering after this many times lies.
     constexpr unsigned most_puts = 16;
     bool needs_frames = false;
@@ -261,7 +289,7 @@ void run_user_mode() {
             break;
         }
         const bool is_event = stopped.arguments[1] == user_signal;
-        const bool is_coming = is_event && where(signal->frame) == Where::coming;
+        const bool is_coming = is_event && is_coming_in(signal->frame);
         // On the way to where the program was put back: the VMM has only older registers of it. A process
         // that was put back into its handling of a signal tells of that one, which may have come on the way
         // out.
@@ -278,14 +306,12 @@ void run_user_mode() {
             put_back(state, *signal);
             needs_frames = is_in_signal_handler(signal->frame);
         }
-        // From there it stops at once.
-        stopped =
-            run_user_process(current_number(), {}, {.events_may_wait = true, .needs_frames = needs_frames});
+        stopped = run_to_stop(needs_frames);
     }
     if (stopped.is(UserStop::by_call)) {
         take_call(state);
     } else if (stopped.is(UserStop::failed)) {
-        outdate_user(current_number()); // it tries again, with nothing mapped
+        outdate_user(current_host()); // it tries again, with nothing mapped
     } else {
         refuse();
     }

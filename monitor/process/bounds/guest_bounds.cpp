@@ -36,11 +36,13 @@ GuestBounds bound_guest(std::uint64_t guest_memory, unsigned processors, std::ui
         std::max(fewest_processes, std::uint64_t{fewest_processes_of_processor} * processors);
     const std::uint64_t hosts =
         std::clamp<std::uint64_t>(guest_memory / memory_for_each_process, fewest, process::most_hosts);
-    const std::uint64_t processes = isolates ? (2 * hosts) + 1 : hosts; // and one that serves as a template
+    const std::uint64_t processes =
+        isolates ? (2 * hosts) + processors : hosts; // and a template for each processor
     const std::uint64_t sides = isolates ? 2 : 1;
     return {.hosts = static_cast<unsigned>(hosts),
             .processes = static_cast<unsigned>(processes),
             .processors = processors,
+            .changing = isolates ? processors : 1,
             .page_tables = sides * (page_tables_of_any_guest + (guest_memory / 2)),
             .of_process = bytes_of_process + (most_mappings * bytes_of_mapping),
             // The others are for changes inside a range, which make two more of it.

@@ -10,6 +10,7 @@ struct GuestBounds {
     unsigned hosts;            // host processes of the guest's kernel
     unsigned processes;        // these and those of user mode, without the keeper
     unsigned processors;       // of the guest
+    unsigned changing;         // of these: as many may change their processes at the same time, all the time
     std::uint64_t page_tables; // bytes of all processes together; a guest with more is ended
     std::uint64_t of_process;  // bytes of each process for everything else
     std::uint64_t ranges;      // that the VMM maps in each process

@@ -43,7 +43,7 @@ bool WatchRules::ran_several(const Look& look) {
     }
     const std::chrono::nanoseconds used = look.processor_time - window_->processor_time;
     window_ = look;
-    return used > (passed * bounds_.processors) + (passed / 2);
+    return used > (passed * bounds_.processors) + (passed * bounds_.changing / 2);
 }
 
 } // namespace previrt

@@ -113,6 +113,12 @@ foreach(place process kvm)
       ${CMAKE_CURRENT_BINARY_DIR}/loop_without_interrupts.elf)
 endforeach()
 
+foreach(place process process-isolate)
+  add_machine_test(guests.hostile.${place}.nothing_left TIMEOUT 120 NEEDS ${place}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/nothing_left.py ${place} $<TARGET_FILE:previrt>
+      ${CMAKE_CURRENT_BINARY_DIR}/loop_without_interrupts.elf)
+endforeach()
+
 in_process(process_storms endless "${ended_by_signal}" forks_without_end doorbell_without_end
   waits_for_ever blocks_all_signals)
 in_process(process_storms "${any}" "${deed}" timer_storm returns_to_32_bits returns_to_nonsense)

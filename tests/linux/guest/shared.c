@@ -2,7 +2,8 @@
  * shared THREADS SECONDS
  * Threads on several processors share memory. Locked additions lose nothing. A thread takes a page away
  * (munmap, mprotect, a new mapping in its place) while others write to it: behind the call, no write arrives
- * any more. The time never goes back from one thread to another. */
+ * any more. The time never goes back from one thread to another. A thread makes new code with a system call
+ * all the time, while others make many calls of the C library: the VMM may rewrite any of them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -122,6 +123,43 @@ static void take_away(void* at) {
     }
 }
 
+static void* call_from_new_code(void* at) {
+    static const unsigned char code[] = {0xb8, 39,   0,    0,    0,    0x0f, 0x05,
+                                         0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0xc3};
+    const long self = getpid();
+    for (unsigned round = 0; !atomic_load(&ends); ++round) {
+        map(at, PROT_READ | PROT_WRITE);
+        unsigned char* const place = (unsigned char*)at + round % 32 * 64;
+        memcpy(place, code, sizeof code);
+        mprotect(at, page, PROT_READ | PROT_EXEC);
+        long (*call)(void) = NULL;
+        memcpy(&call, &place, sizeof call);
+        for (unsigned i = 0; i < 300; ++i) {
+            if (call() != self) {
+                fail("a system call of new code has another result");
+            }
+        }
+    }
+    return NULL;
+}
+
+static void* call_library(void* unused) {
+    const pid_t parent = getppid();
+    int ends_of_pipe[2];
+    char byte = 0;
+    if (pipe(ends_of_pipe) != 0) {
+        fail("pipe");
+        return unused;
+    }
+    while (!atomic_load(&ends)) {
+        if (write(ends_of_pipe[1], "x", 1) != 1 || read(ends_of_pipe[0], &byte, 1) != 1 || byte != 'x' ||
+            getppid() != parent) {
+            fail("a system call of the library has another result");
+        }
+    }
+    return NULL;
+}
+
 int main(int count, char** arguments) {
     if (count != 3) {
         return 2;
@@ -138,6 +176,13 @@ int main(int count, char** arguments) {
     for (unsigned i = 0; i < threads; ++i) {
         pthread_create(&others[i], NULL, write_always, (void*)(uintptr_t)i);
     }
+    enum { callers = 3 };
+    pthread_t calling[callers];
+    void* const code = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_create(&calling[0], NULL, call_from_new_code, code);
+    for (unsigned i = 1; i < callers; ++i) {
+        pthread_create(&calling[i], NULL, call_library, NULL);
+    }
     unsigned long rounds = 0;
     while (now() < end) {
         take_away(at);
@@ -148,6 +193,9 @@ int main(int count, char** arguments) {
     atomic_store(&ends, true);
     for (unsigned i = 0; i < threads; ++i) {
         pthread_join(others[i], NULL);
+    }
+    for (unsigned i = 0; i < callers; ++i) {
+        pthread_join(calling[i], NULL);
     }
     if (atomic_load(&sum) != atomic_load(&added)) {
         fail("locked additions were lost");

@@ -102,6 +102,33 @@ TEST(RulesForSeveralProcessors, AsManyMayBeUsed) {
     EXPECT_EQ(several, 3U);
 }
 
+// With --isolate each system call of a program changes the process, on each processor.
+TEST(RulesForSeveralProcessors, EachMayChangeItsProcessIfUserModeHasItsOwn) {
+    WatchRules own(bound_guest(64 * mib, 4, usual_mappings, true));
+    WatchRules five(bound_guest(64 * mib, 4, usual_mappings, false));
+    WatchRules seven(bound_guest(64 * mib, 4, usual_mappings, true));
+    unsigned several_of_five = 0;
+    unsigned several_of_seven = 0;
+    for (std::chrono::milliseconds time = 0ms; time < 1s; time += 10ms) {
+        EXPECT_EQ(own.judge({.time = time, .processor_time = 5 * time, .page_tables = 0}),
+                  Verdict::within_bounds);
+        const auto is_several = [&](WatchRules& rules, unsigned times) {
+            return rules.judge({.time = time, .processor_time = times * time, .page_tables = 0}) ==
+                   Verdict::several_at_once;
+        };
+        several_of_five += is_several(five, 5) ? 1 : 0;
+        several_of_seven += is_several(seven, 7) ? 1 : 0;
+    }
+    EXPECT_EQ(several_of_five, 3U);
+    EXPECT_EQ(several_of_seven, 3U);
+}
+
+TEST(GuestBounds, EachProcessorHasATemplateForUserMode) {
+    EXPECT_EQ(bound_guest(64 * mib, 1, usual_mappings, true).processes, 33U);
+    EXPECT_EQ(bound_guest(64 * mib, 4, usual_mappings, true).processes, 36U);
+    EXPECT_EQ(bound_guest(64 * mib, 64, usual_mappings, true).processes, 320U);
+}
+
 TEST(GuestBounds, EachProcessorHasTwoProcesses) {
     EXPECT_EQ(bound_guest(64 * mib, 4, usual_mappings).hosts, 16U);
     EXPECT_EQ(bound_guest(64 * mib, 64, usual_mappings).hosts, 128U);

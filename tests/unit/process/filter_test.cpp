@@ -274,10 +274,11 @@ protected:
 
 TEST_F(IsolatingFilter, UserProcessesAreAnsweredAndCalled) {
     const auto self = static_cast<std::uint64_t>(getpid());
-    allowed(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
-    allowed(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_SEND, room()});
-    refused(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_ADDFD, room()});
-    refused(SYS_ioctl, {user_listener, _IOW(SECCOMP_IOC_MAGIC, 4, std::uint64_t), 0});
+    allowed(SYS_ioctl, {first_user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    allowed(SYS_ioctl, {first_user_listener, SECCOMP_IOCTL_NOTIF_SEND, room()});
+    refused(SYS_ioctl, {first_user_listener, SECCOMP_IOCTL_NOTIF_ADDFD, room()});
+    refused(SYS_ioctl, {first_user_listener, _IOW(SECCOMP_IOC_MAGIC, 4, std::uint64_t), 0});
+    refused(SYS_ioctl, {first_user_listener + 1, SECCOMP_IOCTL_NOTIF_RECV, room()});
     refused(SYS_ioctl, {memory_descriptor, SECCOMP_IOCTL_NOTIF_RECV, room()});
     allowed(SYS_kill, {self, SIGURG});
     refused(SYS_kill, {self, SIGKILL});
@@ -299,11 +300,30 @@ TEST_F(FilterOfSeveralProcessors, ProcessorsAreCalled) {
     refused(SYS_kill, {self, SIGKILL});
     refused(SYS_kill, {self, SIGUSR1});
     refused(SYS_tgkill, {self, self, SIGURG});
-    refused(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    refused(SYS_ioctl, {first_user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+}
+
+// With both, each processor has a listener.
+class IsolatingFilterOfSeveralProcessors : public ProcessFilter {
+protected:
+    IsolatingFilterOfSeveralProcessors() : ProcessFilter(true, 40) {}
+};
+
+TEST_F(IsolatingFilterOfSeveralProcessors, EachIsAnswered) {
+    constexpr std::uint64_t last = first_user_listener + 39;
+    for (std::uint64_t listener = first_user_listener; listener <= last; ++listener) {
+        allowed(SYS_ioctl, {listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+        allowed(SYS_ioctl, {listener, SECCOMP_IOCTL_NOTIF_SEND, room()});
+        refused(SYS_ioctl, {listener, SECCOMP_IOCTL_NOTIF_ADDFD, room()});
+    }
+    for (const std::uint64_t other : {std::uint64_t{first_user_listener} - 1, last + 1, std::uint64_t{0},
+                                      std::uint64_t{memory_descriptor}}) {
+        refused(SYS_ioctl, {other, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    }
 }
 
 TEST_F(ProcessFilter, NobodyIsAnsweredOrCalledWithoutUserProcesses) {
-    refused(SYS_ioctl, {user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
+    refused(SYS_ioctl, {first_user_listener, SECCOMP_IOCTL_NOTIF_RECV, room()});
     refused(SYS_kill, {static_cast<std::uint64_t>(getpid()), SIGURG});
 }
 

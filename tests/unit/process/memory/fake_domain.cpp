@@ -140,6 +140,9 @@ void change_processor(unsigned processor) {
     if (processor == present_processor()) {
         return;
     }
+    if (process::isolates()) {
+        user_process();
+    }
     if (!begin_processor(processor)) {
         process::make_processor(processor);
     }
@@ -147,6 +150,9 @@ void change_processor(unsigned processor) {
     current_number = process::number_of(process::current_host());
     if (was_gathered) {
         process::follow_changes();
+    }
+    if (was_gathered && process::isolates()) {
+        user_process();
     }
 }
 
@@ -160,8 +166,12 @@ HostProcess& user_process() {
         if (i == tries) {
             throw Misuse("a user process's changes never succeed");
         }
-        process::outdate_user(current_number); // it tries again, with nothing mapped
+        process::outdate_user(process::current_host()); // it tries again, with nothing mapped
     }
+    return user_processes.at(current_number);
+}
+
+const HostProcess& running_user_process() {
     return user_processes.at(current_number);
 }
 
@@ -216,6 +226,10 @@ std::int64_t clone_processor(Host* made) {
 
 bool isolates() {
     return handover.isolates_user_mode != 0;
+}
+
+bool runs_user_process(unsigned processor) {
+    return processor != fake::present_processor();
 }
 
 // The parts of all of them were taken with the other memory.

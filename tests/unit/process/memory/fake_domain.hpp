@@ -19,12 +19,15 @@ struct ProcessPlace {
 // Before start().
 void choose_process_place(const ProcessPlace& place);
 
-// From now on this processor executes the VMM. It begins in a copy of the present process.
+// From now on this processor executes the VMM. It begins in a copy of the present process. With --isolate,
+// the others execute programs meanwhile.
 void change_processor(unsigned processor);
 
 HostProcess& current_process();
 // With --isolate: the one beside it. The changes that are due have been made.
 HostProcess& user_process();
+// The same while its program continues, without the VMM.
+const HostProcess& running_user_process();
 
 // The file's offset of a page of RAM.
 std::uint64_t offset_of_frame(std::uint64_t guest_frame);

@@ -103,6 +103,21 @@ TEST(ProcessMemory, UserModeIsIsolated) {
     run({.place = {.isolates = true}});
 }
 
+TEST(ProcessMemory, UserModeIsIsolatedOnTwoProcessors) {
+    run({.place = {.isolates = true, .processors = 2}});
+}
+
+TEST(ProcessMemory, UserModeIsIsolatedOnFourProcessorsInFewProcesses) {
+    run({.tables = 60,
+         .place = {.most_ranges = 30,
+                   .most_hosts = 10,
+                   .isolates = true,
+                   .rewrites_user_calls = true,
+                   .processors = 4},
+         .limits = {.most_ranges = ranges_with_copies, .failures_in_a_thousand = 5},
+         .shares_tables = true});
+}
+
 TEST(ProcessMemory, UserModeIsIsolatedInFewRanges) {
     run({.tables = 60,
          .place = {.most_ranges = 30, .most_hosts = 3, .isolates = true, .rewrites_user_calls = true},

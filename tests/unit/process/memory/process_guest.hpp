@@ -92,7 +92,11 @@ private:
     static void check_page(std::uint64_t address, const fake::HostProcess::Page& page, bool by_user);
     static void check_process(const fake::HostProcess& process, bool by_user);
     static void check_ram();
-    static std::set<std::uint64_t> writable_tables();
+    struct WritableTables {
+        std::set<std::uint64_t> by_kernel;
+        std::set<std::uint64_t> by_user; // with --isolate alone
+    };
+    [[nodiscard]] WritableTables writable_tables() const;
     void check_tables() const;
 
     std::mt19937 random_;
@@ -100,7 +104,7 @@ private:
     std::vector<std::uint64_t> tables_; // what the guest's tables hold by the manual
     std::vector<bool> stale_;           // by processor: entries were written since its last flush
     std::vector<bool> has_begun_;
-    std::vector<std::set<std::uint64_t>> left_writable_; // by processor: the last writable_tables()
+    std::vector<WritableTables> left_writable_; // by processor: the last writable_tables()
     std::uint64_t done_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t copied_ = 0;

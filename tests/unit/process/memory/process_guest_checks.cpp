@@ -106,10 +106,10 @@ void ProcessGuest::check_ram() {
     ASSERT_EQ(address, process::ram_address + ram_bytes);
 }
 
-// Addresses at which the present processor may write to a live table.
-std::set<std::uint64_t> ProcessGuest::writable_tables() {
-    std::set<std::uint64_t> found;
-    for (const auto& [start, range] : fake::current_process().ranges()) {
+namespace {
+
+void add_writable_tables(const fake::HostProcess& process, std::set<std::uint64_t>& found) {
+    for (const auto& [start, range] : process.ranges()) {
         const bool is_writable = (range.protection & process::may_write) != 0;
         if (!is_writable || (start >= process::ram_address && start < process::arena_address)) {
             continue;
@@ -117,10 +117,21 @@ std::set<std::uint64_t> ProcessGuest::writable_tables() {
         for (std::uint64_t address = start; address < range.end; address += page_bytes) {
             const std::uint64_t frame =
                 (range.offset + (address - start) - fake::offset_of_frame(0)) >> page_shift;
-            if (frame < table_frames && shadow::is_protected(frame)) {
+            if (frame < ProcessGuest::table_frames && shadow::is_protected(frame)) {
                 found.insert(address);
             }
         }
+    }
+}
+
+} // namespace
+
+// Addresses at which the present processor's kernel, and its program, may write to a live table.
+ProcessGuest::WritableTables ProcessGuest::writable_tables() const {
+    WritableTables found;
+    add_writable_tables(fake::current_process(), found.by_kernel);
+    if (options_.place.isolates) {
+        add_writable_tables(fake::running_user_process(), found.by_user);
     }
     return found;
 }
