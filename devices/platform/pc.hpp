@@ -107,8 +107,8 @@ struct Pc {
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
     // Called once, after start(): a local APIC for each processor, and an I/O APIC.
     void start_apics(unsigned processors);
-    // Called once, after start(), in its place: the interrupt controllers are another's. It moves their lines by
-    // lines(). The timer's line may have risen and be as before: timer_edges counts.
+    // Called once, after start(), in its place: the interrupt controllers are another's. It moves their lines
+    // by lines(). The timer's line may have risen and be as before: timer_edges counts.
     void lead_lines_elsewhere();
     // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-// With several processors KVM has the local APICs, the I/O APIC and the 8259s, and the VMM has the other devices. Any processor may call the VMM. One at a time executes it, because all of them see the same
-// memory there: the guest's page tables are the same for all.
+// With several processors KVM has the local APICs, the I/O APIC and the 8259s, and the VMM has the other
+// devices. Any processor may call the VMM. One at a time executes it, because all of them see the same memory
+// there: the guest's page tables are the same for all.
 namespace previrt::kvm_privileged {
 
 // Called once, when the guest is in its memory.

@@ -85,8 +85,9 @@ bool can_be_given_back(const KnownSite& site) {
     return site.record.site_length() <= sizeof(site.bytes) && !is_torn_for_others(site);
 }
 
-// Puts the instruction back, so that it raises its exception at its own address. Another processor may be about
-// to execute the site: it waits in a jump to itself. One that is in the VMM from here returns behind the site.
+// Puts the instruction back, so that it raises its exception at its own address. Another processor may be
+// about to execute the site: it waits in a jump to itself. One that is in the VMM from here returns behind
+// the site.
 void give_back(const KnownSite& site, SiteFrame& frame) {
     const std::size_t length = site.record.site_length();
     if (!can_be_given_back(site)) {

@@ -72,8 +72,7 @@ void load_guest(std::span<const std::uint8_t> package) {
     place_kernel();
     pc.start_apics(backend::processor_count());
     const backend::CpuidLeaf identity = guest_cpuid(1, 0);
-    write_mp_table(
-        {.count = pc.local_apics.count, .signature = identity.eax, .features = identity.edx});
+    write_mp_table({.count = pc.local_apics.count, .signature = identity.eax, .features = identity.edx});
 }
 
 bool alias_is_wanted(std::uint64_t address) {

@@ -15,8 +15,8 @@
 
 namespace previrt {
 
-// One of several processors of a guest that keeps its privileges. It starts, sleeps and gets interrupts by its
-// local APIC, in KVM. A thread of its own runs it.
+// One of several processors of a guest that keeps its privileges. It starts, sleeps and gets interrupts by
+// its local APIC, in KVM. A thread of its own runs it.
 class GuestProcessor {
 public:
     GuestProcessor(const Descriptor& kvm, const Descriptor& machine, unsigned number,

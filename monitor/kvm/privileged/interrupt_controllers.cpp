@@ -31,8 +31,7 @@ void connect_lines(const Descriptor& machine) {
         if (line == Pc::cascade_irq) {
             continue;
         }
-        add_route(*routing.get(), line,
-                  line < lines_of_8259 ? KVM_IRQCHIP_PIC_MASTER : KVM_IRQCHIP_PIC_SLAVE,
+        add_route(*routing.get(), line, line < lines_of_8259 ? KVM_IRQCHIP_PIC_MASTER : KVM_IRQCHIP_PIC_SLAVE,
                   line % lines_of_8259);
         add_route(*routing.get(), line, KVM_IRQCHIP_IOAPIC, Pc::io_apic_pin(line));
     }

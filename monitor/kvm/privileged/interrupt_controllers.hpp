@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// KVM's interrupt controllers of a virtual machine with several processors: the 8259s, the I/O APIC, and a local
-// APIC for each processor.
+// KVM's interrupt controllers of a virtual machine with several processors: the 8259s, the I/O APIC, and a
+// local APIC for each processor.
 class InterruptControllers {
 public:
     // Before the processors are created. Throws InputError.

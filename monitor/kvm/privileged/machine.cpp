@@ -123,10 +123,9 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
         network_->judge_isolation(options);
     }
     start_processors(options);
-    console_ =
-        std::make_unique<MonitoredConsole>(options, events_, at<monitored::ConsoleRing>(layout_.output.offset),
-                                           at<monitored::ConsoleRing>(layout_.input.offset),
-                                           [this] { guest_->input_came(); });
+    console_ = std::make_unique<MonitoredConsole>(
+        options, events_, at<monitored::ConsoleRing>(layout_.output.offset),
+        at<monitored::ConsoleRing>(layout_.input.offset), [this] { guest_->input_came(); });
     const PacketThread packets =
         packet_thread(network_, at<kvm::Handover>(layout_.handover).network,
                       {.sent = at<monitored::PacketRing>(layout_.sent.offset),
@@ -136,11 +135,10 @@ MonitoredEnd PrivilegedMachine::run(const RunOptions& options) {
         disks_.threads(layout_.disks, vmm_memory(), memory_.bytes().first(layout_.guest_memory),
                        [this] { guest_->packets_came(); },
                        {.group = 0, .event = processor_count_ == 1 ? -1 : woken_.number()});
-    MonitoredEnd end =
-        run_with_console(options, *console_, events_,
-                         {.run = [&] { return guest_->run(); },
-                          .stop = [&](pthread_t thread) { guest_->stop(thread); }},
-                         packets, disks);
+    MonitoredEnd end = run_with_console(
+        options, *console_, events_,
+        {.run = [&] { return guest_->run(); }, .stop = [&](pthread_t thread) { guest_->stop(thread); }},
+        packets, disks);
     disks_.tell_failures(std::cerr);
     return end;
 }

@@ -7,8 +7,8 @@
 
 namespace previrt {
 
-// Asks all processors of a guest for their activity. Each answers when it leaves KVM_RUN, for which the one who
-// asks sends it a signal.
+// Asks all processors of a guest for their activity. Each answers when it leaves KVM_RUN, for which the one
+// who asks sends it a signal.
 class ProcessorSurvey {
 public:
     enum class Activity : std::uint8_t {

@@ -144,8 +144,8 @@ bool PrivilegedProcessors::begin_boot_processor() {
     return true;
 }
 
-// When Linux first accesses its devices, its page tables already have the directory that all of them share, and
-// no other processor has begun.
+// When Linux first accesses its devices, its page tables already have the directory that all of them share,
+// and no other processor has begun.
 bool PrivilegedProcessors::activate_if_possible() {
     VirtualProcessor& processor = guests_.front()->processor();
     if (!may_activate_ || processor.exit().exit_reason != KVM_EXIT_IO || !devices_->can_activate(processor)) {

@@ -27,7 +27,8 @@ public:
                          const PrivilegedParts& parts, InterruptControllers& controllers,
                          const Descriptor& woken);
 
-    // Before run(). `rewrite`: if false, the guest stays unchanged, and every access to a device exits to here.
+    // Before run(). `rewrite`: if false, the guest stays unchanged, and every access to a device exits to
+    // here.
     void start(const KvmTime& epoch, std::uint64_t guest_memory, bool rewrite,
                std::function<void()> output_came);
     [[nodiscard]] const Descriptor& boot_processor() const {

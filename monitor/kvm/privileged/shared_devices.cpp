@@ -19,8 +19,9 @@ using namespace kvm_privileged;
 SharedDevices::SharedDevices(const Descriptor& processor, const PrivilegedParts& parts, const KvmTime& epoch,
                              std::uint64_t guest_memory, InterruptControllers& controllers, VmmProcessor& vmm,
                              const Descriptor& woken, std::function<void()> output_came)
-    : parts_(parts), controllers_(controllers), vmm_(vmm), woken_(woken), output_came_(std::move(output_came)),
-      clock_(processor, epoch), own_(parts.output, parts.input, output_came_) {
+    : parts_(parts), controllers_(controllers), vmm_(vmm), woken_(woken),
+      output_came_(std::move(output_came)), clock_(processor, epoch),
+      own_(parts.output, parts.input, output_came_) {
     const std::uint64_t start = clock_.now();
     own_.start(epoch.epoch_nanoseconds + start, guest_memory, start);
     own_.lead_lines_to_kvm();

@@ -25,8 +25,8 @@ struct VmmQuestion {
 };
 
 // A processor beside those of a guest with several. The guest does not see it: it has no local APIC. It
-// executes the VMM for the monitor, so that no processor of the guest has to be interrupted for that. A thread
-// of its own runs it, and answers the questions of the others.
+// executes the VMM for the monitor, so that no processor of the guest has to be interrupted for that. A
+// thread of its own runs it, and answers the questions of the others.
 class VmmProcessor {
 public:
     // `woken`: an eventfd on which its thread sleeps.
@@ -37,8 +37,8 @@ public:
     // From another thread: waits for the answer's value. nullopt: the guest has ended, or is to end.
     std::optional<std::uint64_t> ask(const VmmQuestion& question);
 
-    // In its own thread, each. False: the VMM has ended the guest, or the monitor has. Throws InputError if the
-    // VMM broke down.
+    // In its own thread, each. False: the VMM has ended the guest, or the monitor has. Throws InputError if
+    // the VMM broke down.
     void begin();
     [[nodiscard]] bool answer(const VmmQuestion& question);
     [[nodiscard]] bool answer_others();

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-// The data that the monitor and a VMM in privileged mode exchange while the guest runs. With one processor they
-// never run at the same time: KVM_RUN returns first. With several, a question and its operands are the
+// The data that the monitor and a VMM in privileged mode exchange while the guest runs. With one processor
+// they never run at the same time: KVM_RUN returns first. With several, a question and its operands are the
 // monitor's until it asks.
 namespace previrt::kvm_privileged {
 
