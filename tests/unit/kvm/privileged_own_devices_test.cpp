@@ -240,7 +240,7 @@ TEST_F(OwnDevicesOfAGuest, WhatIsNotModelledIsRefused) {
 TEST_F(OwnDevicesOfAGuest, TellTheLinesToKvm) {
     devices.lead_lines_to_kvm();
     devices.look(now);
-    devices.take_rises();
+    (void)devices.take_rises();
     EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 0U);
     out(uart + 1, 2); // an interrupt when the transmitter is empty
     EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 1U);
@@ -256,7 +256,7 @@ TEST_F(OwnDevicesOfAGuest, TellOfEachTickAlthoughTheLineIsAsBefore) {
         out(value == 0x34U ? 0x43 : 0x40, value);
     }
     devices.look(now);
-    devices.take_rises();
+    (void)devices.take_rises();
     const std::uint64_t tick = devices.deadline(now);
     ASSERT_LT(tick, now + second);
     const std::uint32_t before = devices.lines();
