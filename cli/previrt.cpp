@@ -94,7 +94,7 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
         ->transform(CLI::AsSizeValue(false));
     command
         ->add_option("--cpus", options->cpus,
-                     "Its processors, several on bare metal, in a process or under an interpreting KVM (1)")
+                     "Its processors, several on bare metal, in a process or under KVM (1)")
         ->check(CLI::Range(1, 64));
     command->add_option(
         "--net", options->net,

@@ -65,6 +65,15 @@ void Pc::start_apics(unsigned processors) {
     io_apic.set_line(io_apic_pin(timer_irq), pit.output(0, advanced_to));
 }
 
+// No request of the 8259s here is ever taken.
+void Pc::lead_lines_elsewhere() {
+    constexpr std::uint8_t all = 0xff;
+    for (const std::uint16_t mask : {std::uint16_t{0x21}, std::uint16_t{0xa1}}) {
+        pic.write(mask, all);
+    }
+    lines_lead_elsewhere = true;
+}
+
 std::uint32_t Pc::index_of(const PciFunction& function) const {
     return static_cast<std::uint32_t>(&function - pci.functions.data());
 }
@@ -316,6 +325,9 @@ void Pc::set_line(unsigned irq, bool asserted) {
 }
 
 bool Pc::passes(unsigned irq) const {
+    if (lines_lead_elsewhere) {
+        return true; // the masks are elsewhere too
+    }
     const bool passes_external =
         local_apics.count == 0 || std::ranges::any_of(local_apics.all(), &LocalApic::passes_external);
     return (pic.enabled(irq) && passes_external) || io_apic.passes(io_apic_pin(irq));

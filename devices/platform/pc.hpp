@@ -60,6 +60,7 @@ struct Pc {
     bool has_balloon = false;
     bool has_vsock = false;
     bool has_console = false;
+    bool lines_lead_elsewhere = false;
     Request request = Request::none; // stays until the VMM takes it
     std::uint64_t advanced_to = 0;
     std::uint64_t timer_edges = 0;      // on IRQ0
@@ -106,6 +107,9 @@ struct Pc {
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
     // Called once, after start(): a local APIC for each processor, and an I/O APIC.
     void start_apics(unsigned processors);
+    // Called once, after start(), in its place: the interrupt controllers are another's. It moves their lines
+    // by lines(). The timer's line may have risen and be as before: timer_edges counts.
+    void lead_lines_elsewhere();
     // Called at most once, after start().
     void insert_network_card(const ethernet::MacAddress& address);
     void insert_balloon();
@@ -169,6 +173,11 @@ struct Pc {
     // The state of the 8259s at that time if nothing else happens before, or after a character for the UART.
     [[nodiscard]] PicPair interrupts_at(std::uint64_t when) const;
     [[nodiscard]] PicPair interrupts_after_input() const;
+    // The asserted interrupt lines, a bit for each.
+    [[nodiscard]] std::uint32_t lines() const {
+        constexpr std::uint32_t timer = 1U << io_apic_pin(timer_irq);
+        return (io_apic.lines & ~timer) | ((io_apic.lines & timer) != 0 ? 1U << timer_irq : 0);
+    }
     // The processor is idle, or not any more.
     void rest_processor(bool rests) { network.interrupts.processor_rests = rests; }
     [[nodiscard]] bool processor_rests() const { return network.interrupts.processor_rests; }

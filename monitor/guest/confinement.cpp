@@ -67,6 +67,25 @@ void confine_privileged_processor_thread(int processor) {
     filter.apply();
 }
 
+void confine_one_of_several(int processor, int machine) {
+    CallFilter filter;
+    allow_requests(filter, processor,
+                   {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_GET_SREGS, KVM_GET_MP_STATE, KVM_TRANSLATE});
+    allow_requests(filter, machine, {KVM_IRQ_LINE});
+    allow_release(filter);
+    filter.allow({SCMP_SYS(write), SCMP_SYS(rt_sigtimedwait)});
+    filter.apply();
+}
+
+void confine_vmm_processor_thread(int processor, int machine) {
+    CallFilter filter;
+    allow_requests(filter, processor, {KVM_RUN, KVM_GET_REGS, KVM_SET_REGS, KVM_SET_SREGS});
+    allow_requests(filter, machine, {KVM_IRQ_LINE});
+    allow_release(filter);
+    filter.allow({SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(ppoll), SCMP_SYS(rt_sigtimedwait)});
+    filter.apply();
+}
+
 namespace {
 
 void allow_calls_of(CallFilter& filter, pid_t group) {

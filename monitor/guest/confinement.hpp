@@ -15,6 +15,9 @@ void confine_processor_thread(int processor);
 void confine_waiting_thread(pid_t group);
 // Reads and writes open descriptors.
 void confine_privileged_processor_thread(int processor);
+// Runs one of several processors of this virtual machine, or the processor on which its VMM answers.
+void confine_one_of_several(int processor, int machine);
+void confine_vmm_processor_thread(int processor, int machine);
 // A relay of packets. It rings the guest's group of processes by a signal; 0: no processes.
 void confine_relay_thread(pid_t group = 0);
 // The same for the console. Clients of this machine connect to the listener; -1: there is none.

@@ -92,6 +92,8 @@ void allow_descriptors(CallFilter& filter, bool connects) {
                                                                             KVM_GET_MSRS,
                                                                             KVM_GET_TSC_KHZ,
                                                                             KVM_INTERRUPT,
+                                                                            KVM_IRQ_LINE,
+                                                                            KVM_GET_MP_STATE,
                                                                             KVM_TRANSLATE,
                                                                             KVM_SET_SIGNAL_MASK,
                                                                             KVM_SET_XCRS,

@@ -61,8 +61,7 @@ RunStatus run_privileged(const RunOptions& options, const Descriptor& kvm,
                          std::vector<std::uint8_t>& package) {
     const PrivilegedImage image =
         read_privileged_image("previrt-kvm-privileged", read_vmm_image(Hypervisor::kvm_privileged));
-    PrivilegedMachine machine(kvm, image, options.memory, package, options.rewrite, options.net,
-                              options.disks);
+    PrivilegedMachine machine(kvm, image, options, package);
     package = std::vector<std::uint8_t>(); // {} would keep its room
     return run_machine(machine, options);
 }
@@ -118,9 +117,6 @@ PreparedRun prepare_kvm(const RunOptions& options) {
         mode == KvmMode::native) {
         throw InputError("--root, --share: on a KVM that runs level 0 on the processor there are no folders "
                          "so far");
-    }
-    if (options.cpus != 1 && mode == KvmMode::native) {
-        throw InputError("--cpus: on a KVM that runs level 0 on the processor a guest has one so far");
     }
     if (!options.ports.empty() && mode == KvmMode::native) {
         throw InputError("--port: on a KVM that runs level 0 on the processor there are no ports so far");

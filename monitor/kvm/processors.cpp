@@ -7,7 +7,6 @@
 #include "monitor/kvm/interface.hpp"
 #include "monitor/kvm/time.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <string>
 #include <sys/eventfd.h>
@@ -88,14 +87,7 @@ KvmExits KvmProcessors::exits() const {
 std::vector<KvmStat> KvmProcessors::read_stats() const {
     std::vector<KvmStat> sum = boot_processor().read_stats();
     for (std::size_t i = 1; i < processors_.size(); ++i) {
-        for (const KvmStat& stat : processors_[i]->read_stats()) {
-            const auto same = std::ranges::find(sum, stat.name, &KvmStat::name);
-            if (same == sum.end()) {
-                sum.push_back(stat);
-            } else {
-                same->value += stat.value;
-            }
-        }
+        add_stats(sum, processors_[i]->read_stats());
     }
     return sum;
 }

@@ -3,6 +3,7 @@
 
 #include "monitor/kvm/interface.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <sys/ioctl.h>
@@ -75,6 +76,17 @@ std::vector<KvmStat> KvmStats::read() const {
         }
     }
     return stats;
+}
+
+void add_stats(std::vector<KvmStat>& sum, const std::vector<KvmStat>& stats) {
+    for (const KvmStat& stat : stats) {
+        const auto same = std::ranges::find(sum, stat.name, &KvmStat::name);
+        if (same == sum.end()) {
+            sum.push_back(stat);
+        } else {
+            same->value += stat.value;
+        }
+    }
 }
 
 } // namespace previrt

@@ -26,4 +26,7 @@ private:
     Descriptor file_;
 };
 
+// Adds counts of the same name.
+void add_stats(std::vector<KvmStat>& sum, const std::vector<KvmStat>& stats);
+
 } // namespace previrt

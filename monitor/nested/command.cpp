@@ -59,6 +59,9 @@ std::string nested_command(const std::string& program, const std::vector<std::st
     if (options.net != "none") {
         add({"--net", options.net});
     }
+    if (options.cpus != 1) {
+        add({"--cpus", std::to_string(options.cpus)});
+    }
     if (options.isolate) {
         add({"--isolate"});
     }

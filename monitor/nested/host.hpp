@@ -23,7 +23,7 @@ NestedHost prepare_nested_host();
 // Says where it is, or would be downloaded from. Throws InputError.
 std::string locate_nested_host();
 
-std::string nested_host_command_line(bool verbose);
+std::string nested_host_command_line(const RunOptions& options);
 
 // Its init runs this program as `previrt run --on kvm` with these options. Every file has the same name
 // inside as here. `person`: a person types the guest's keys. Throws InputError.

@@ -50,7 +50,7 @@ MachineOptions machine_for(const RunOptions& options, const NestedHost& host, co
     machine.ends_within = reports_within;
     machine.qemu = {"-kernel", machine.hand_on_file(host.kernel()),
                     "-initrd", machine.hand_on_file(initramfs),
-                    "-append", nested_host_command_line(options.verbose)};
+                    "-append", nested_host_command_line(options)};
     add_bridged_card(machine, parse_network(options.net));
     if (options.deterministic) {
         machine.qemu.insert(machine.qemu.end(), {"-seed", "42"});

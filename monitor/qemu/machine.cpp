@@ -266,7 +266,7 @@ private:
         if (!control_.shutdown_reason().empty()) {
             shut_down_at_ = shut_down_at_.value_or(now);
             stop_ = stop_ || now - std::max(*shut_down_at_, last_output_at_) > leaves_within;
-        } else if (watch_.said_goodbye()) {
+        } else if (watch_.said_goodbye() && !is_beside_guest()) { // there another one judges the guest
             goodbye_at_ = goodbye_at_.value_or(now);
             stop_ = stop_ || control_.halted();
             if (now - *goodbye_at_ >= halt_question_after && now - asked_at_ >= halt_question_every) {

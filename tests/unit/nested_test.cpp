@@ -38,6 +38,7 @@ TEST(NestedCommand, CarriesEveryOptionThroughAShell) {
     options.memory = 123456789;
     options.stats = "/stats";
     options.net = "tap=guest,mac=52:54:00:12:34:56";
+    options.cpus = 4;
     options.isolate = true;
     options.verbose = true;
     options.timeout = 0.25;
@@ -46,7 +47,7 @@ TEST(NestedCommand, CarriesEveryOptionThroughAShell) {
         "/a:/c d\n<run>\n</a kernel>\n<--on>\n<kvm>\n<--memory>\n<123456789>\n"
         "<--append=-x 'quoted' $HOME `id` \\n\ntwo>\n<--initrd>\n</it's an initrd>\n<--stats>\n</stats>\n"
         "<--net>\n<tap=guest,mac=52:54:00:12:34:56>\n"
-        "<--isolate>\n<--verbose>\n<--timeout>\n<0.25>\n");
+        "<--cpus>\n<4>\n<--isolate>\n<--verbose>\n<--timeout>\n<0.25>\n");
 }
 
 TEST(NestedCommand, SaysNothingOfWhatWasNotAskedFor) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/privileged/devices.hpp"
 
+#include "backends/common/monitor_link/doorbells.hpp"
 #include "backends/kvm/privileged/domain.hpp"
+#include "backends/kvm/privileged/processors.hpp"
 #include "frontends/x86/devices/balloon.hpp"
 #include "frontends/x86/devices/disks.hpp"
 #include "frontends/x86/devices/machine.hpp"
@@ -17,6 +19,8 @@ namespace previrt::kvm_privileged {
 
 namespace {
 
+std::uint64_t told_timer_edges;
+
 std::uint32_t vector_of(PicPair pic) {
     return pic.interrupt_requested() ? pic.acknowledge() : no_vector;
 }
@@ -25,12 +29,13 @@ std::uint32_t vector_of(PicPair pic) {
 
 void take_devices() {
     std::memcpy(static_cast<void*>(&pc), pointer_to(mailbox.devices), sizeof(pc));
+    told_timer_edges = pc.timer_edges;
     // A guest whose devices stay with the monitor has none of them: nobody would serve them.
     insert_network_card();
     insert_balloon();
     insert_disks();
     take_events();
-    predict();
+    after_question();
 }
 
 void take_delivered() {
@@ -59,11 +64,29 @@ std::optional<std::uint8_t> take_interrupt() {
     return vector;
 }
 
-void predict() {
+namespace {
+
+// With several processors. The monitor moves the lines at KVM's controllers before the VMM goes on, so that
+// no edge is lost.
+void tell_of_lines() {
+    const std::uint32_t rises = pc.timer_edges != told_timer_edges ? 1U << Pc::timer_irq : 0;
+    if (pc.lines() != mailbox.lines || rises != 0) {
+        told_timer_edges = pc.timer_edges;
+        mailbox.lines = pc.lines();
+        mailbox.rises = rises;
+        request_of_monitor(PortRequest::lines);
+    }
+}
+
+void note_look() {
     mailbox.looked_at = pc.advanced_to;
     if (mailbox.deadline <= pc.advanced_to) {
         mailbox.deadline = never; // it was used
     }
+}
+
+void predict() {
+    note_look();
     mailbox.request_vector = vector_of(pc.pic);
     const bool predicts = mailbox.request_vector == no_vector;
     mailbox.deadline_vector =
@@ -72,15 +95,57 @@ void predict() {
         predicts && pc.uart.can_receive() ? vector_of(pc.interrupts_after_input()) : no_vector;
 }
 
-void tell_monitor() {
-    predict();
-    const bool waits = mailbox.request_vector != no_vector && mailbox.waits_for_window == 0;
+std::uint64_t next_deadline() {
+    return mailbox.deadline < mailbox.output_deadline ? mailbox.deadline : mailbox.output_deadline;
+}
+
+bool alarm_is_late(std::uint64_t deadline) {
     // The monitor's alarm is no more exact than this.
     constexpr std::uint64_t slack = 20'000;
-    const std::uint64_t deadline =
-        mailbox.deadline < mailbox.output_deadline ? mailbox.deadline : mailbox.output_deadline;
-    const bool is_late = deadline < mailbox.timer && mailbox.timer - deadline > slack;
-    if (waits || is_late) {
+    const std::uint64_t timer = __atomic_load_n(&mailbox.timer, __ATOMIC_RELAXED);
+    return deadline < timer && timer - deadline > slack;
+}
+
+// A thread of the monitor's sleeps until the deadline that it has read. It writes that down, and reads again.
+void tell_of_deadline() {
+    const std::uint64_t deadline = next_deadline();
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (alarm_is_late(deadline)) {
+        __atomic_store_n(&mailbox.timer, deadline, __ATOMIC_RELAXED);
+        asm volatile("outl %0, %1" : : "a"(0), "d"(port_attention) : "memory");
+    }
+}
+
+// The UART has room again.
+bool input_waits() {
+    const monitored::ConsoleRing& ring = monitored::input_ring();
+    return pc.uart.can_receive() && __atomic_load_n(&ring.produced, __ATOMIC_ACQUIRE) != ring.consumed;
+}
+
+} // namespace
+
+void after_question() {
+    if (has_several_processors()) {
+        note_look();
+        tell_of_lines();
+    } else {
+        predict();
+    }
+}
+
+void tell_monitor() {
+    if (has_several_processors()) {
+        if (input_waits()) {
+            take_events();
+        }
+        note_look();
+        tell_of_lines();
+        tell_of_deadline();
+        return;
+    }
+    predict();
+    const bool waits = mailbox.request_vector != no_vector && mailbox.waits_for_window == 0;
+    if (waits || alarm_is_late(next_deadline())) {
         request_of_monitor(PortRequest::attention);
     }
 }

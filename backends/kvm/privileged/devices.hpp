@@ -13,10 +13,9 @@ void take_delivered();
 // INTA, if the 8259s request an interrupt.
 std::optional<std::uint8_t> take_interrupt();
 
-// Called after an access: writes the next event of the devices into the mailbox, for the monitor, which runs
-// next.
-void predict();
-// The same, but exits to the monitor at once if it has to act.
+// Called after an access for which the monitor asked: writes the next event of the devices into the mailbox.
+void after_question();
+// Called after a site's access: the same, but exits to the monitor at once if it has to act.
 void tell_monitor();
 
 } // namespace previrt::kvm_privileged

@@ -3,6 +3,7 @@
 // through the guest's own IDT.
 #include "backends/kvm/privileged/devices.hpp"
 #include "backends/kvm/privileged/domain.hpp"
+#include "backends/kvm/privileged/processors.hpp"
 #include "backends/kvm/privileged/site_frame.hpp"
 #include "frontends/x86/devices/port_access.hpp"
 #include "inplace-vmm/counters.hpp"
@@ -51,10 +52,13 @@ void access_port(SiteFrame& frame) {
     const PortAccess what = decode(frame);
     std::uint64_t& accumulator = frame.general[rax];
     ++counters.calls[static_cast<std::uint8_t>(what.is_write ? SiteKind::out : SiteKind::in)];
+    const bool is_of_kvm = is_port_of_kvm(what.port);
     if (what.is_write) {
-        write_port(what.port, what.width, static_cast<std::uint32_t>(accumulator & width_mask(what.width)));
+        (is_of_kvm ? write_port_of_kvm : write_port)(
+            what.port, what.width, static_cast<std::uint32_t>(accumulator & width_mask(what.width)));
     } else {
-        accumulator = accumulator_after_in(accumulator, read_port(what.port, what.width), what.width);
+        const std::uint32_t value = (is_of_kvm ? read_port_of_kvm : read_port)(what.port, what.width);
+        accumulator = accumulator_after_in(accumulator, value, what.width);
     }
 }
 

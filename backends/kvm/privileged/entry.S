@@ -43,11 +43,15 @@ site_access:
 	pushq %rdx
 	pushq %rcx
 	pushq %rax
+	cmpb $0, several_processors
+	jne take_vmm_for_site
+site_has_vmm:
 	movq %rsp, %rdi
 	movq %rsp, guest_stack
 	movq $vmm_stack_top, %rsp
 	call site_accessed
 	movq guest_stack, %rsp
+	movl $0, vmm_lock // behind the last use of the VMM's memory
 	popq %rax
 	popq %rcx
 	popq %rdx
@@ -68,6 +72,18 @@ site_access:
 	popfq
 plain_return: // or one of interrupt_stubs, which returns in the same way
 	ret
+
+// On the guest's stack, which is the processor's own. processors.hpp says why.
+take_vmm_for_site:
+	movl $1, %eax
+	xchgl %eax, vmm_lock
+	testl %eax, %eax
+	je site_has_vmm
+	movq %rsp, %rbp
+	andq $-16, %rsp
+	call wait_for_vmm
+	movq %rbp, %rsp
+	jmp site_has_vmm
 
 // If the guest has interrupts enabled: the gate of the guest's IDT for the vector that the 8259s give.
 	.balign 8
@@ -129,8 +145,17 @@ announcement_pointers:
 	.balign 16
 guest_stack:
 	.quad 0
+	.globl several_processors, vmm_lock
+	.balign 64
+vmm_lock:
+	.long 0
+several_processors:
+	.byte 0
 	.balign 16
 	.skip 16384
-	.globl vmm_stack_top
 vmm_stack_top:
+	// A question may have to wait while a site has the other stack.
+	.skip 16384
+	.globl question_stack_top
+question_stack_top:
 	.section .note.GNU-stack, "", @progbits

@@ -3,6 +3,7 @@
 // answer.
 #include "backends/kvm/privileged/devices.hpp"
 #include "backends/kvm/privileged/domain.hpp"
+#include "backends/kvm/privileged/processors.hpp"
 #include "frontends/x86/devices/device_memory.hpp"
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/port_access.hpp"
@@ -21,14 +22,14 @@
 namespace previrt::kvm_privileged {
 
 extern "C" {
-extern std::uint8_t vmm_stack_top[];
+extern std::uint8_t question_stack_top[];
 void question_entry();
 [[noreturn]] void question_asked();
 
 [[gnu::section(".header"), gnu::used]] const ImageHeader image_header = {
     .magic = {'p', 'v', 't', '-', 'k', 'v', 'p', '\0'},
     .entry = reinterpret_cast<std::uint64_t>(&question_entry),
-    .stack_top = reinterpret_cast<std::uint64_t>(&vmm_stack_top),
+    .stack_top = reinterpret_cast<std::uint64_t>(&question_stack_top),
     .device_bytes = sizeof(Pc),
 };
 }
@@ -42,6 +43,7 @@ alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
 void load() {
     start_events();
     mailbox.boot = place_guest(package());
+    start_processors();
 }
 
 void count_trapped(SiteKind kind) {
@@ -74,7 +76,7 @@ void access_devices(Question question) {
     default:
         take_events();
     }
-    predict();
+    after_question();
 }
 
 void take_announcement(const Announcement& what) {
@@ -135,15 +137,39 @@ void answer(Question question) {
     stop_guest("a question that the VMM does not know:", static_cast<std::uint64_t>(question));
 }
 
+// The state of the processor for which the monitor asks, for walks of its page tables. One of several may
+// still be in its start, and sites walk by the state of the others.
+class Asker {
+public:
+    Asker() {
+        vcpu.cr0 = mailbox.cr0;
+        vcpu.cr3 = mailbox.cr3;
+        vcpu.cr4 = mailbox.cr4;
+        vcpu.efer = mailbox.efer;
+        vcpu.cpl = static_cast<std::uint8_t>(mailbox.privilege_level);
+    }
+    void leave() const {
+        if (has_several_processors() && mailbox.question != Question::activate) {
+            vcpu.cr0 = cr0_;
+            vcpu.cr4 = cr4_;
+            vcpu.efer = efer_;
+        }
+    }
+
+private:
+    std::uint64_t cr0_ = vcpu.cr0;
+    std::uint64_t cr4_ = vcpu.cr4;
+    std::uint64_t efer_ = vcpu.efer;
+};
+
 } // namespace
 
 extern "C" void question_asked() {
-    vcpu.cr0 = mailbox.cr0;
-    vcpu.cr3 = mailbox.cr3;
-    vcpu.cr4 = mailbox.cr4;
-    vcpu.efer = mailbox.efer;
-    vcpu.cpl = static_cast<std::uint8_t>(mailbox.privilege_level);
+    take_vmm();
+    const Asker asker;
     answer(mailbox.question);
+    asker.leave();
+    give_vmm();
     request_of_monitor(PortRequest::answer);
     stop_guest("the monitor took no answer");
 }

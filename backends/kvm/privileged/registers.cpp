@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Annotated accesses to device registers. Each walks the guest's page tables: a walk costs less than knowing
 // when a cached translation has changed.
+#include "backends/kvm/privileged/processors.hpp"
 #include "backends/kvm/privileged/site_frame.hpp"
 #include "frontends/x86/devices/device_memory.hpp"
 #include "frontends/x86/instructions/instruction.hpp"
@@ -60,19 +61,49 @@ void access_memory(const Instruction& instruction, std::uint64_t& value, bool is
     }
 }
 
-// Puts the instruction back, so that it raises its exception at its own address.
+std::uint8_t* byte_of_site(const KnownSite& site, std::size_t number) {
+    const PageWalk walk = walk_page(site.address + number, {});
+    std::uint8_t* const byte = walk.faults ? nullptr : physical_memory(walk.physical, 1);
+    if (byte == nullptr) {
+        stop_guest("a site is not in memory, at", site.address);
+    }
+    return byte;
+}
+
+void write_first_bytes(const KnownSite& site, std::uint8_t first, std::uint8_t second) {
+    const auto both = static_cast<std::uint16_t>(first | second << 8U);
+    __atomic_store_n(reinterpret_cast<std::uint16_t*>(byte_of_site(site, 0)), both, __ATOMIC_SEQ_CST);
+}
+
+// Whether another processor would see two first bytes that do not belong together.
+bool is_torn_for_others(const KnownSite& site) {
+    constexpr std::uint64_t cache_line = 64;
+    return has_several_processors() && site.address % cache_line == cache_line - 1;
+}
+
+bool can_be_given_back(const KnownSite& site) {
+    return site.record.site_length() <= sizeof(site.bytes) && !is_torn_for_others(site);
+}
+
+// Puts the instruction back, so that it raises its exception at its own address. Another processor may be
+// about to execute the site: it waits in a jump to itself. One that is in the VMM from here returns behind
+// the site.
 void give_back(const KnownSite& site, SiteFrame& frame) {
     const std::size_t length = site.record.site_length();
-    if (length > sizeof(site.bytes)) {
-        stop_guest("an annotated access that faults is longer than what is kept of it, at", site.address);
+    if (!can_be_given_back(site)) {
+        stop_guest("an annotated access that faults cannot be put back, at", site.address);
     }
-    for (std::size_t i = 0; i < length; ++i) {
-        const PageWalk walk = walk_page(site.address + i, {});
-        std::uint8_t* const byte = walk.faults ? nullptr : physical_memory(walk.physical, 1);
-        if (byte == nullptr) {
-            stop_guest("a site is not in memory, at", site.address);
-        }
-        *byte = site.bytes[i];
+    constexpr std::uint8_t jump = 0xeb;
+    constexpr std::uint8_t to_itself = 0xfe;
+    const bool has_others = has_several_processors();
+    if (has_others) {
+        write_first_bytes(site, jump, to_itself);
+    }
+    for (std::size_t i = has_others ? 2 : 0; i < length; ++i) {
+        *byte_of_site(site, i) = site.bytes[i];
+    }
+    if (has_others) {
+        write_first_bytes(site, site.bytes[0], site.bytes[1]);
     }
     serialize();
     frame.site_end = site.address;
@@ -104,9 +135,14 @@ void access_register(SiteFrame& frame) {
             return;
         }
     } while (physical_memory(walk.physical, instruction->width) == nullptr && !mark_accessed(walk, is_write));
+    const bool is_of_kvm = is_memory_of_kvm(walk.physical);
+    if (is_of_kvm && can_be_given_back(site)) {
+        give_back(site, frame); // it can do without the VMM
+        return;
+    }
     std::uint64_t value =
         is_write ? read_register(instruction->reg, instruction->width, instruction->rex) : 0;
-    if (physical_memory(walk.physical, instruction->width) != nullptr) {
+    if (is_of_kvm || physical_memory(walk.physical, instruction->width) != nullptr) {
         access_memory(*instruction, value, is_write);
     } else if (is_write) {
         write_device(walk.physical, &value, instruction->width);
@@ -117,6 +153,7 @@ void access_register(SiteFrame& frame) {
         write_register(instruction->reg, value, instruction->width, instruction->rex);
         std::memcpy(frame.general, vcpu.registers.general, sizeof frame.general);
     }
+    frame.site_end = site.end(); // never to the padding, which give_back() may be writing
 }
 
 } // namespace previrt::kvm_privileged

@@ -3,7 +3,6 @@
 
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/paging/physical_memory.hpp"
-#include "frontends/x86/processor/cpuid.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <cstddef>
@@ -127,9 +126,8 @@ private:
     std::uint16_t entries_ = 0;
 };
 
-void add_processors(Table& table) {
-    const backend::CpuidLeaf identity = guest_cpuid(1, 0);
-    for (std::uint32_t i = 0; i < pc.local_apics.count; ++i) {
+void add_processors(Table& table, const MpProcessors& processors) {
+    for (std::uint32_t i = 0; i < processors.count; ++i) {
         constexpr std::uint8_t usable = 1;
         constexpr std::uint8_t boots = 2;
         table.add(ProcessorEntry{
@@ -137,8 +135,8 @@ void add_processors(Table& table) {
             .apic_id = static_cast<std::uint8_t>(i),
             .apic_version = static_cast<std::uint8_t>(apic_version_value),
             .flags = static_cast<std::uint8_t>(i == Pc::boot_processor ? usable | boots : usable),
-            .signature = identity.eax,
-            .features = identity.edx,
+            .signature = processors.signature,
+            .features = processors.features,
             .reserved = 0});
     }
 }
@@ -196,14 +194,14 @@ void add_local_interrupts(Table& table) {
 
 } // namespace
 
-void write_mp_table() {
+void write_mp_table(const MpProcessors& processors) {
     std::uint8_t* const pointer = physical_memory(pointer_at, sizeof(FloatingPointer));
     std::uint8_t* const memory = physical_memory(table_at, Table::most_bytes);
     if (pointer == nullptr || memory == nullptr) {
         stop_guest("no memory for the table of processors, at", pointer_at);
     }
     Table table(memory);
-    add_processors(table);
+    add_processors(table, processors);
     table.add(BusEntry{.type = of_bus, .bus = pci_bus, .name = {'P', 'C', 'I', ' ', ' ', ' '}});
     table.add(BusEntry{.type = of_bus, .bus = isa_bus, .name = {'I', 'S', 'A', ' ', ' ', ' '}});
     table.add(IoApicEntry{.type = of_io_apic,

@@ -7,6 +7,7 @@
 #include "frontends/x86/machine_state.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
+#include "frontends/x86/processor/cpuid.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/kernel_placement.hpp"
@@ -70,7 +71,8 @@ void load_guest(std::span<const std::uint8_t> package) {
     start_vcpu(state);
     place_kernel();
     pc.start_apics(backend::processor_count());
-    write_mp_table();
+    const backend::CpuidLeaf identity = guest_cpuid(1, 0);
+    write_mp_table({.count = pc.local_apics.count, .signature = identity.eax, .features = identity.edx});
 }
 
 bool alias_is_wanted(std::uint64_t address) {

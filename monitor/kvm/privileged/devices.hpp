@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 namespace previrt {
 
@@ -35,6 +36,13 @@ public:
                std::function<void()> output_came);
 
     void start(std::uint64_t since_1970, std::uint64_t memory_bytes, std::uint64_t now);
+    // After start(): KVM has the interrupt controllers.
+    void lead_lines_to_kvm() { pc_.lead_lines_elsewhere(); }
+    [[nodiscard]] std::uint32_t lines() const { return pc_.lines(); }
+    // The lines that have risen since the last call, although they may be as before.
+    [[nodiscard]] std::uint32_t take_rises() {
+        return std::exchange(told_timer_edges_, pc_.timer_edges) != pc_.timer_edges ? 1U << Pc::timer_irq : 0;
+    }
     void look(std::uint64_t now) override;
     [[nodiscard]] bool interrupt_requested() const override;
     std::uint8_t acknowledge() override;
@@ -59,6 +67,7 @@ private:
     void give_output();
 
     Pc pc_;
+    std::uint64_t told_timer_edges_ = 0;
     monitored::ConsoleRing& output_;
     monitored::ConsoleRing& input_;
     std::function<void()> output_came_;

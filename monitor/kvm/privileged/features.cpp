@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 namespace previrt {
 
@@ -24,17 +26,19 @@ struct Hidden {
 };
 
 constexpr Hidden hidden[] = {
-    // MONITOR, VMX, SMX, PCID, x2APIC, TSC deadline, hypervisor; machine checks, APIC (interrupts come by the
-    // 8259), HTT.
+    // MONITOR, VMX, SMX, PCID, x2APIC, TSC deadline, hypervisor; machine checks, HTT.
     {0x1, 0xffff0000, bit(3) | bit(5) | bit(6) | bit(17) | bit(21) | bit(24) | bit(31),
-     bit(7) | bit(9) | bit(14) | bit(28)},
+     bit(7) | bit(14) | bit(28)},
     // INVPCID; 5 levels.
     {0x7, bit(10), bit(16), 0},
     // SVM, extended APIC, topology.
-    {0x80000001, 0, bit(1) | bit(2) | bit(3) | bit(22), bit(9)},
+    {0x80000001, 0, bit(1) | bit(2) | bit(3) | bit(22), 0},
 };
 
-// Topology: one processor needs none. Hypervisor: it would offer devices of its own.
+// The local APIC, in either leaf: with one processor interrupts come by the 8259.
+constexpr Hidden apic[] = {{0x1, 0, 0, bit(9)}, {0x80000001, 0, 0, bit(9)}};
+
+// Topology: each processor is a package of its own. Hypervisor: it would offer devices of its own.
 bool is_whole_leaf_hidden(std::uint32_t leaf) {
     constexpr std::uint32_t topology = 0xb;
     constexpr std::uint32_t topology_2 = 0x1f;
@@ -43,22 +47,17 @@ bool is_whole_leaf_hidden(std::uint32_t leaf) {
     return leaf == topology || leaf == topology_2 || leaf == amd_topology || (leaf & ~0xffU) == hypervisor;
 }
 
-void hide(kvm_cpuid_entry2& entry) {
-    for (const Hidden& what : hidden) {
+void hide(kvm_cpuid_entry2& entry, std::span<const Hidden> list) {
+    for (const Hidden& what : list) {
         if (what.leaf == entry.function && entry.index == 0) {
             entry.ebx &= ~what.ebx;
             entry.ecx &= ~what.ecx;
             entry.edx &= ~what.edx;
         }
     }
-    if (entry.function == 1) {
-        entry.ebx |= bit(16); // one logical processor
-    }
 }
 
 } // namespace
-
-namespace {
 
 // KVM's CPUID shows the APIC if this base enables it, whatever CPUID KVM was given.
 void switch_local_apic_off(const Descriptor& processor) {
@@ -67,6 +66,8 @@ void switch_local_apic_off(const Descriptor& processor) {
     registers.apic_base = 0;
     kvm_request(processor, KVM_SET_SREGS, "KVM_SET_SREGS", &registers);
 }
+
+namespace {
 
 // With QEMU's emulated SVM, a guest's XSETBV does not reach KVM, whose CPUID would keep giving sizes for the
 // reset value. A kernel sets XCR0 anyway before it asks.
@@ -78,10 +79,14 @@ void enable_extended_states(const Descriptor& processor, std::uint32_t supported
     kvm_request(processor, KVM_SET_XCRS, "KVM_SET_XCRS", &registers);
 }
 
-} // namespace
+// KVM's local APIC has the timer of the time-stamp counter, but its CPUID leaves that to the monitor.
+bool has_deadline_timer(const Descriptor& kvm) {
+    return kvm_request(kvm, KVM_CHECK_EXTENSION, "KVM_CHECK_EXTENSION",
+                       std::uintptr_t{KVM_CAP_TSC_DEADLINE_TIMER}) > 0;
+}
 
-void set_features(const Descriptor& kvm, const Descriptor& processor) {
-    switch_local_apic_off(processor);
+void set_cpuid(const Descriptor& kvm, const Descriptor& processor,
+               const std::function<void(kvm_cpuid_entry2&)>& change) {
     constexpr unsigned most = 256; // the most that KVM gives
     KvmList<kvm_cpuid2> features(most);
     features->nent = most;
@@ -91,13 +96,37 @@ void set_features(const Descriptor& kvm, const Descriptor& processor) {
         return is_whole_leaf_hidden(entry.function);
     });
     features->nent = static_cast<std::uint32_t>(end - first);
-    std::for_each(first, end, hide);
+    std::for_each(first, end, [&](kvm_cpuid_entry2& entry) {
+        hide(entry, hidden);
+        if (entry.function == 1) {
+            entry.ebx |= bit(16); // one logical processor
+        }
+        change(entry);
+    });
     kvm_request(processor, KVM_SET_CPUID2, "KVM_SET_CPUID2", features.get());
     const kvm_cpuid_entry2* const states =
         std::find_if(first, end, [](const auto& entry) { return entry.function == 0xd && entry.index == 0; });
     if (states != end && states->eax != 0) {
         enable_extended_states(processor, states->eax);
     }
+}
+
+} // namespace
+
+void set_features(const Descriptor& kvm, const Descriptor& processor) {
+    switch_local_apic_off(processor);
+    set_cpuid(kvm, processor, [](kvm_cpuid_entry2& entry) { hide(entry, apic); });
+}
+
+void set_features_of_several(const Descriptor& kvm, const Descriptor& processor, unsigned number) {
+    const std::uint32_t deadline = has_deadline_timer(kvm) ? bit(24) : 0;
+    set_cpuid(kvm, processor, [&](kvm_cpuid_entry2& entry) {
+        if (entry.function == 1) {
+            constexpr unsigned apic_id_shift = 24;
+            entry.ebx |= number << apic_id_shift;
+            entry.ecx |= deadline;
+        }
+    });
 }
 
 } // namespace previrt

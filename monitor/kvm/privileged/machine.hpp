@@ -8,6 +8,7 @@
 #include "monitor/kvm/image.hpp"
 #include "monitor/kvm/layout.hpp"
 #include "monitor/kvm/privileged/processor.hpp"
+#include "monitor/kvm/privileged/processors.hpp"
 #include "monitor/network/guest_network.hpp"
 #include "monitor/options.hpp"
 
@@ -22,14 +23,13 @@
 
 namespace previrt {
 
-// A virtual machine of a KVM that runs level 0 on the processor: memory, a processor, and the doorbells of
-// its console and network.
+// A virtual machine of a KVM that runs level 0 on the processor: memory, processors, and the doorbells of its
+// console and network.
 class PrivilegedMachine {
 public:
     // Throws InputError.
-    PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image, std::uint64_t guest_memory,
-                      std::span<const std::uint8_t> package, bool rewrite, const std::string& net,
-                      const std::vector<std::string>& disks);
+    PrivilegedMachine(const Descriptor& kvm, const PrivilegedImage& image, const RunOptions& options,
+                      std::span<const std::uint8_t> package);
 
     // Call it once. Runs until the guest ends, or the monitor has to end it.
     MonitoredEnd run(const RunOptions& options);
@@ -47,6 +47,8 @@ private:
     void add_doorbell(std::uint16_t port, const Descriptor& event);
     void add_doorbells();
     void write_handover(const KvmTime& time);
+    [[nodiscard]] PrivilegedParts parts(bool strict) const;
+    void start_processors(const RunOptions& options);
     [[nodiscard]] std::span<std::uint8_t> vmm_memory() const;
     template <typename Structure>
     [[nodiscard]] Structure& at(std::uint64_t offset) const;
@@ -55,12 +57,17 @@ private:
     GuestDisks disks_;
     KvmLayout layout_;
     kvm_privileged::ImageHeader header_;
-    bool rewrite_;
+    unsigned processor_count_;
     Mapping memory_;
     Descriptor machine_;
     ConsoleEvents events_;
-    std::unique_ptr<VirtualProcessor> processor_;
-    std::unique_ptr<PrivilegedProcessor> guest_;
+    std::unique_ptr<VirtualProcessor> processor_; // the only one
+    // Of a guest with several.
+    Descriptor woken_; // an eventfd: the VMM's processor has work
+    std::unique_ptr<InterruptControllers> controllers_;
+    std::unique_ptr<PrivilegedProcessors> processors_;
+    std::unique_ptr<PrivilegedGuest> only_;
+    PrivilegedGuest* guest_ = nullptr; // either
     std::unique_ptr<MonitoredConsole> console_;
 };
 

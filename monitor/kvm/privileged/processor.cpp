@@ -4,14 +4,13 @@
 #include "backends/kvm/privileged/contract/layout.hpp"
 #include "frontends/x86/devices/port_access.hpp"
 #include "host/input_error.hpp"
+#include "monitor/guest/confinement.hpp"
 #include "monitor/guest/kick_signal.hpp"
 #include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/privileged/last_directory.hpp"
 #include "toolchain/image/places.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cpuid.h>
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -24,17 +23,6 @@ namespace {
 using namespace kvm_privileged;
 
 constexpr std::uint16_t post_port = 0x80;
-
-} // namespace
-
-namespace {
-
-bool has_emulated_processor() {
-    constexpr unsigned leaf = 0x4000'0000; // of hypervisors
-    std::array<unsigned, 4> answer{};
-    __cpuid(leaf, answer[0], answer[1], answer[2], answer[3]);
-    return std::memcmp(&answer[1], "TCGTCGTCGTCG", 3 * sizeof(unsigned)) == 0;
-}
 
 } // namespace
 
@@ -83,12 +71,12 @@ void PrivilegedProcessor::fail(const std::string& reason) const {
     throw InputError(reason + processor_.place());
 }
 
-ProcessorEnd PrivilegedProcessor::run(const std::function<void()>& confine) {
+ProcessorEnd PrivilegedProcessor::run() {
     processor_.let_signal_in(calling_signal());
     alarm_ = std::make_unique<AlarmClock>(calling_signal());
     thread_ = pthread_self();
     runs_ = true;
-    confine();
+    confine_privileged_processor_thread(processor_.descriptor().number());
     try {
         const std::uint64_t start = clock_.now();
         own_devices_.start(epoch_ + start, guest_memory_, start);
@@ -410,6 +398,7 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
         return true;
     }
     case PortRequest::answer:
+    case PortRequest::lines:
         break;
     }
     fail("the VMM asks for " + std::to_string(request) + ", which is nothing");

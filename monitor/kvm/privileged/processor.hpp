@@ -2,7 +2,9 @@
 #pragma once
 
 #include "monitor/kvm/privileged/devices.hpp"
+#include "monitor/kvm/privileged/guest.hpp"
 #include "monitor/kvm/privileged/guest_clock.hpp"
+#include "monitor/kvm/privileged/parts.hpp"
 #include "monitor/kvm/privileged/virtual_processor.hpp"
 #include "monitor/kvm/privileged/vmm_questions.hpp"
 #include "monitor/kvm/processor.hpp"
@@ -19,45 +21,21 @@
 
 namespace previrt {
 
-// The parts of its machine that a guest in privileged mode uses.
-struct PrivilegedParts {
-    std::span<std::uint8_t> ram;
-    kvm_privileged::ImageHeader header;
-    std::uint64_t vmm_root; // of the VMM's page tables, guest-physical
-    unsigned map_tables;    // see KvmLayout
-    kvm_privileged::Mailbox& mailbox;
-    Pc& devices; // the VMM takes the devices' state from here
-    std::uint64_t devices_physical;
-    monitored::ConsoleRing& output;
-    monitored::ConsoleRing& input;
-    bool strict; // an access that no device answers ends the guest
-};
-
-// KVM's counts at the time when the guest wrote a code to the port of power-on self tests, by an instruction
-// that is no site: a program marks its operations so.
-struct PostCode {
-    std::uint8_t code;
-    std::vector<KvmStat> stats;
-};
-
-// Runs a guest that keeps its privileges, and models its devices until the VMM can.
-class PrivilegedProcessor {
+// The only processor of a guest that keeps its privileges. Models its devices until the VMM can.
+class PrivilegedProcessor : public PrivilegedGuest {
 public:
     // `rewrite`: if false, the guest stays unchanged, and every access to a device exits to here.
     PrivilegedProcessor(VirtualProcessor& processor, const PrivilegedParts& parts, const KvmTime& epoch,
                         std::uint64_t guest_memory, bool rewrite, std::function<void()> output_came);
 
-    // Until the guest ends, fails, or is stopped. `confine` is called before the guest's first instruction.
-    ProcessorEnd run(const std::function<void()>& confine);
-    // From another thread.
-    void stop(pthread_t thread);
-    void input_came();
-    void packets_came(); // also: there is room for some, or the link has changed
+    ProcessorEnd run() override;
+    void stop(pthread_t thread) override;
+    void input_came() override;
+    void packets_came() override;
 
-    // Valid after run().
-    [[nodiscard]] const KvmExits& exits() const { return exits_; }
-    [[nodiscard]] std::vector<KvmStat> read_stats() const { return stats_.read(); }
-    [[nodiscard]] const std::vector<PostCode>& post_codes() const { return post_codes_; }
+    [[nodiscard]] KvmExits exits() const override { return exits_; }
+    [[nodiscard]] std::vector<KvmStat> read_stats() const override { return stats_.read(); }
+    [[nodiscard]] std::vector<PostCode> post_codes() const override { return post_codes_; }
 
 private:
     [[nodiscard]] Devices& devices();

@@ -6,6 +6,7 @@
 #include "toolchain/image/places.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cpuid.h>
 #include <csignal>
@@ -15,8 +16,8 @@
 
 namespace previrt {
 
-VirtualProcessor::VirtualProcessor(const Descriptor& kvm, const Descriptor& machine)
-    : processor_(kvm_request(machine, KVM_CREATE_VCPU, "KVM_CREATE_VCPU")),
+VirtualProcessor::VirtualProcessor(const Descriptor& kvm, const Descriptor& machine, unsigned number)
+    : processor_(kvm_request(machine, KVM_CREATE_VCPU, "KVM_CREATE_VCPU", std::uintptr_t{number})),
       shared_(Mapping::of_descriptor(
           processor_,
           static_cast<std::size_t>(kvm_request(kvm, KVM_GET_VCPU_MMAP_SIZE, "KVM_GET_VCPU_MMAP_SIZE")))) {}
@@ -145,6 +146,24 @@ std::optional<std::uint64_t> VirtualProcessor::translate(std::uint64_t address) 
     translation.linear_address = address;
     kvm_request(processor_, KVM_TRANSLATE, "KVM_TRANSLATE", &translation);
     return translation.valid != 0 ? std::optional<std::uint64_t>(translation.physical_address) : std::nullopt;
+}
+
+std::uint32_t VirtualProcessor::state() const {
+    kvm_mp_state state{};
+    kvm_request(processor_, KVM_GET_MP_STATE, "KVM_GET_MP_STATE", &state);
+    return state.mp_state;
+}
+
+void VirtualProcessor::set_state(std::uint32_t state) {
+    kvm_mp_state wanted{.mp_state = state};
+    kvm_request(processor_, KVM_SET_MP_STATE, "KVM_SET_MP_STATE", &wanted);
+}
+
+bool has_emulated_processor() {
+    constexpr unsigned leaf = 0x4000'0000; // of hypervisors
+    std::array<unsigned, 4> answer{};
+    __cpuid(leaf, answer[0], answer[1], answer[2], answer[3]);
+    return std::memcmp(&answer[1], "TCGTCGTCGTCG", 3 * sizeof(unsigned)) == 0;
 }
 
 std::string VirtualProcessor::place() const {

@@ -17,7 +17,7 @@ namespace previrt {
 // A processor of a KVM that runs level 0 on the processor. Each request throws InputError if KVM refuses it.
 class VirtualProcessor {
 public:
-    VirtualProcessor(const Descriptor& kvm, const Descriptor& machine);
+    VirtualProcessor(const Descriptor& kvm, const Descriptor& machine, unsigned number = 0);
 
     // Runs until an exit. False: a signal caused it, and has been taken.
     bool run();
@@ -46,6 +46,10 @@ public:
     // The guest-physical address of a virtual one; nullopt: none is mapped there.
     [[nodiscard]] std::optional<std::uint64_t> translate(std::uint64_t address) const;
 
+    // If KVM has its local APIC: one of KVM_MP_STATE_...
+    [[nodiscard]] std::uint32_t state() const;
+    void set_state(std::uint32_t state);
+
     // " at RIP ..." for messages.
     [[nodiscard]] std::string place() const;
     [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
@@ -58,5 +62,8 @@ private:
     sigset_t signals_{};
     bool signal_came_ = false;
 };
+
+// QEMU interprets this machine.
+bool has_emulated_processor();
 
 } // namespace previrt

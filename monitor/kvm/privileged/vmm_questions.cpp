@@ -30,24 +30,53 @@ void set_segments(kvm_sregs& state, std::uint16_t code, std::uint16_t data) {
 
 } // namespace
 
-VmmQuestions::VmmQuestions(VirtualProcessor& processor, Mailbox& mailbox, const ImageHeader& header,
-                           std::uint64_t root, const std::atomic<bool>& stopped)
-    : processor_(processor), mailbox_(mailbox), header_(header), root_(root), stopped_(stopped) {}
-
-void VmmQuestions::enter(const kvm_sregs& guest) {
+void enter_vmm(VirtualProcessor& processor, const ImageHeader& header, std::uint64_t root,
+               const kvm_sregs& guest) {
     kvm_sregs state = guest;
     state.cr0 = paging;
-    state.cr3 = root_;
+    state.cr3 = root;
     state.cr4 = (guest.cr4 | physical_address_extension) & ~process_context;
     state.efer = guest.efer | long_mode | no_execute;
     set_segments(state, vmm_code, vmm_data);
-    processor_.set_system_registers(state);
+    processor.set_system_registers(state);
     kvm_regs registers{};
-    registers.rip = header_.entry;
-    registers.rsp = header_.stack_top;
+    registers.rip = header.entry;
+    registers.rsp = header.stack_top;
     registers.rflags = 2;
-    processor_.set_registers(registers);
+    processor.set_registers(registers);
 }
+
+void describe_asker(Mailbox& mailbox, const kvm_sregs& guest) {
+    mailbox.cr0 = guest.cr0;
+    mailbox.cr3 = guest.cr3;
+    mailbox.cr4 = guest.cr4;
+    mailbox.efer = guest.efer;
+    mailbox.privilege_level = guest.ss.dpl;
+}
+
+void begin_guest(VirtualProcessor& processor, const BootState& boot) {
+    kvm_sregs state = processor.system_registers();
+    state.cr0 = boot_paging;
+    state.cr3 = boot.root;
+    state.cr4 = physical_address_extension;
+    state.efer = long_mode;
+    set_segments(state, BootState::code_selector, BootState::data_selector);
+    state.gdt.base = boot.descriptors;
+    state.gdt.limit = boot.descriptors_limit;
+    state.idt.base = 0;
+    state.idt.limit = 0;
+    processor.set_system_registers(state);
+    kvm_regs registers{};
+    registers.rip = boot.entry;
+    registers.rsp = boot.stack_top;
+    registers.rsi = boot.boot_params;
+    registers.rflags = 2;
+    processor.set_registers(registers);
+}
+
+VmmQuestions::VmmQuestions(VirtualProcessor& processor, Mailbox& mailbox, const ImageHeader& header,
+                           std::uint64_t root, const std::atomic<bool>& stopped)
+    : processor_(processor), mailbox_(mailbox), header_(header), root_(root), stopped_(stopped) {}
 
 bool VmmQuestions::answer() {
     while (!stopped_) {
@@ -78,12 +107,8 @@ bool VmmQuestions::ask(Question question) {
     const kvm_sregs state = processor_.system_registers();
     const std::uint8_t ready = processor_.exit().ready_for_interrupt_injection;
     mailbox_.question = question;
-    mailbox_.cr0 = state.cr0;
-    mailbox_.cr3 = state.cr3;
-    mailbox_.cr4 = state.cr4;
-    mailbox_.efer = state.efer;
-    mailbox_.privilege_level = state.ss.dpl;
-    enter(state);
+    describe_asker(mailbox_, state);
+    enter_vmm(processor_, header_, root_, state);
     if (!answer()) {
         return false;
     }
@@ -97,24 +122,7 @@ bool VmmQuestions::load() {
     if (!ask(Question::load)) {
         return false;
     }
-    const BootState boot = mailbox_.boot;
-    kvm_sregs state = processor_.system_registers();
-    state.cr0 = boot_paging;
-    state.cr3 = boot.root;
-    state.cr4 = physical_address_extension;
-    state.efer = long_mode;
-    set_segments(state, BootState::code_selector, BootState::data_selector);
-    state.gdt.base = boot.descriptors;
-    state.gdt.limit = boot.descriptors_limit;
-    state.idt.base = 0;
-    state.idt.limit = 0;
-    processor_.set_system_registers(state);
-    kvm_regs registers{};
-    registers.rip = boot.entry;
-    registers.rsp = boot.stack_top;
-    registers.rsi = boot.boot_params;
-    registers.rflags = 2;
-    processor_.set_registers(registers);
+    begin_guest(processor_, mailbox_.boot);
     return true;
 }
 

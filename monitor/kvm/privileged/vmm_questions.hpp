@@ -8,6 +8,15 @@
 
 namespace previrt {
 
+// The processor is at the VMM's entry, in the VMM's page tables. `root`: guest-physical. `guest`: its state
+// before.
+void enter_vmm(VirtualProcessor& processor, const kvm_privileged::ImageHeader& header, std::uint64_t root,
+               const kvm_sregs& guest);
+// For the VMM's walks of page tables.
+void describe_asker(kvm_privileged::Mailbox& mailbox, const kvm_sregs& guest);
+// The processor is at the guest's first instruction.
+void begin_guest(VirtualProcessor& processor, const BootState& boot);
+
 // Runs the VMM on the guest's processor, in page tables of the VMM's own, and restores the guest's state.
 class VmmQuestions {
 public:
@@ -23,7 +32,6 @@ public:
     [[nodiscard]] bool load();
 
 private:
-    void enter(const kvm_sregs& guest);
     [[nodiscard]] bool answer();
 
     VirtualProcessor& processor_;

@@ -237,6 +237,35 @@ TEST_F(OwnDevicesOfAGuest, WhatIsNotModelledIsRefused) {
     EXPECT_FALSE(devices.read(0x20, 3, now));
 }
 
+TEST_F(OwnDevicesOfAGuest, TellTheLinesToKvm) {
+    devices.lead_lines_to_kvm();
+    devices.look(now);
+    (void)devices.take_rises();
+    EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 0U);
+    out(uart + 1, 2); // an interrupt when the transmitter is empty
+    EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 1U);
+    EXPECT_EQ(devices.take_rises(), 0U);
+    EXPECT_FALSE(devices.interrupt_requested());
+    in(uart + 2); // identifies it
+    EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 0U);
+}
+
+TEST_F(OwnDevicesOfAGuest, TellOfEachTickAlthoughTheLineIsAsBefore) {
+    devices.lead_lines_to_kvm();
+    for (const std::uint32_t value : {0x34U, 100U, 0U}) { // counter 0, mode 2
+        out(value == 0x34U ? 0x43 : 0x40, value);
+    }
+    devices.look(now);
+    (void)devices.take_rises();
+    const std::uint64_t tick = devices.deadline(now);
+    ASSERT_LT(tick, now + second);
+    const std::uint32_t before = devices.lines();
+    devices.look(tick + 1000);
+    EXPECT_EQ(devices.lines(), before);
+    EXPECT_EQ(devices.take_rises(), 1U << Pc::timer_irq);
+    EXPECT_EQ(devices.take_rises(), 0U);
+}
+
 } // namespace
 
 } // namespace previrt

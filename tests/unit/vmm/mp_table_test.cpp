@@ -42,7 +42,7 @@ protected:
     }
 
     void read() {
-        write_mp_table();
+        write_mp_table({.count = pc.local_apics.count, .signature = 0, .features = 0});
         const std::optional<std::uint64_t> pointer = find_pointer();
         ASSERT_TRUE(pointer);
         const std::uint64_t table = value<std::uint32_t>(*pointer + 4);

@@ -24,6 +24,8 @@ constexpr std::uint64_t vmm_memory = std::uint64_t{1} << 32U;
 
 constexpr std::uint16_t port_output = 0x5650;  // an ioeventfd: the output ring has bytes
 constexpr std::uint16_t port_packets = 0x5658; // an ioeventfd: packets, or room for some
+// With several processors an ioeventfd: there is an earlier deadline than the monitor knows.
+constexpr std::uint16_t port_attention = 0x565c;
 // An ioeventfd each: requests, or room for completions.
 constexpr std::uint16_t port_of_disk(unsigned disk) {
     return static_cast<std::uint16_t>(0x5660 + (disk * 4));
@@ -35,6 +37,7 @@ enum class PortRequest : std::uint32_t {
     ended,        // the guest has ended, and the console says how
     release,      // memory: the mailbox says which
     announcement, // the tag in R9, RDX in R8; RDI, RSI, RCX. RAX is the answer
+    lines,        // with several processors: the mailbox has the state of the interrupt lines
 };
 
 // ---- virtual

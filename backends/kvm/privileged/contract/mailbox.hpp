@@ -6,8 +6,9 @@
 
 #include <cstdint>
 
-// The data that the monitor and a VMM in privileged mode exchange while the guest runs. They never run at the
-// same time: KVM_RUN returns first.
+// The data that the monitor and a VMM in privileged mode exchange while the guest runs. With one processor
+// they never run at the same time: KVM_RUN returns first. With several, a question and its operands are the
+// monitor's until it asks.
 namespace previrt::kvm_privileged {
 
 // The image begins with this. Addresses are virtual.
@@ -74,6 +75,10 @@ struct Mailbox {
     std::uint32_t request_vector;
     std::uint32_t deadline_vector;
     std::uint32_t input_vector;
+    // With several processors, a bit for each interrupt line: the asserted ones, and those that have risen
+    // since the monitor was told, even if they are as before.
+    std::uint32_t lines;
+    std::uint32_t rises;
     std::uint64_t released_first; // pages of the guest's RAM, for PortRequest::release
     std::uint64_t released_count;
 
