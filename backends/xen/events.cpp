@@ -20,7 +20,7 @@
 
 namespace previrt::xen {
 
-// In line with Xen's rule that it does not cross a page.
+// Xen refuses one that crosses a page.
 extern "C" {
 [[gnu::section("processor")]] alignas(sizeof(vcpu_info_t)) vcpu_info_t vcpu_information;
 }
