@@ -330,9 +330,14 @@ bool take_events() {
         __atomic_fetch_and(&pending, ~came, __ATOMIC_SEQ_CST);
         timer_came = timer_came || (timer / bits == word && (came >> (timer % bits) & 1U) != 0);
     }
-    // Xen's clock may be ahead of the time that it last told the VMM: then the timer has expired too early.
-    if (timer_came && timer_when && *timer_when > now()) {
-        start_timer(*timer_when);
+    if (timer_came && timer_when) {
+        // Xen's clock may be ahead of the time that it last told the VMM: then the timer has expired too
+        // early.
+        if (*timer_when > now()) {
+            start_timer(*timer_when);
+        } else {
+            timer_when.reset(); // a wait until then would end at once
+        }
     }
     return true;
 }
