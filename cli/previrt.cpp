@@ -94,7 +94,7 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& gues
         ->transform(CLI::AsSizeValue(false));
     command
         ->add_option("--cpus", options->cpus,
-                     "Its processors, several on bare metal, in a process or under KVM (1)")
+                     "Its processors, up to 64; on bare metal as many as QEMU has (1)")
         ->check(CLI::Range(1, 64));
     command->add_option(
         "--net", options->net,
@@ -201,6 +201,7 @@ void add_pack(CLI::App& app, Action& action) {
     command->add_option("--initrd", options->initrd, "Its initial RAM disk");
     command->add_option("--append", options->append, "Its command line, behind console=ttyS0 panic=-1");
     command->add_option("--memory", options->memory, "Its RAM (256M)")->transform(CLI::AsSizeValue(false));
+    command->add_option("--cpus", options->processors, "Its processors (1)")->check(CLI::Range(1, 64));
     command->add_flag(
         "--strict", options->strict,
         "End the guest at an access to a port or memory that no device claims (else it reads all ones)");

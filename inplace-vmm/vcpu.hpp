@@ -100,6 +100,7 @@ struct Vcpu {
     bool step_after_site; // the guest's TF is set: #DB follows the emulated instruction
     bool nmi_blocked;     // from the delivery of an NMI to the next iret
     bool descriptors_may_differ; // the guest may have written to its GDT
+    bool stack_may_be_missing;   // the processor has started, and not enabled interrupts yet
     std::uint64_t system_flags;  // IOPL, NT, AC
     std::uint64_t instruction;   // the emulated one: its faults are reported at this address
 

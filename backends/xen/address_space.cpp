@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
+#include "backends/xen/processor_roots.hpp"
 #include "backends/xen/table_updates.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 
 #include <cstring>
 
@@ -88,8 +90,13 @@ void retire_table(TableNumber table) {
     const std::uint64_t page = page_of_table(table);
     // Once Xen holds the table no more, it does not hold the frames that its entries name either.
     forget_updates_of(machine_address(page));
+    forget_copies(table);
     queue_last_update(map_entry_place(page), map_entry_for(page, true));
-    queue_invalidation(address_of(page_pointer(page)));
+    if (processor_count() == 1) {
+        queue_invalidation(address_of(page_pointer(page)));
+    } else {
+        queue_flush_everywhere(); // any of them may write there next
+    }
 }
 
 void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
@@ -98,6 +105,9 @@ void write_entry(TableNumber table, unsigned index, std::uint64_t entry) {
         reinterpret_cast<std::uint64_t*>(page_pointer(page_of_table(table)))[index] = entry;
     } else if (published_in[table] != 0) {
         queue_update(machine_address(page_of_table(table)) + entry_offset(index), entry);
+    }
+    if (is_copied(table)) {
+        change_copies(table, index, entry);
     }
 }
 
@@ -115,14 +125,15 @@ void forget_retired_tables() {
 
 namespace {
 
-void change_pair(unsigned first_command, unsigned second_command, TableNumber kernel,
-                 TableNumber user_table) {
+// By their machine frames.
+void change_pair(unsigned first_command, unsigned second_command, std::uint64_t kernel,
+                 std::uint64_t user_table) {
     flush_updates();
     mmuext_op operations[2] = {};
     operations[0].cmd = first_command;
-    operations[0].arg1.mfn = table_machine_frame(kernel);
+    operations[0].arg1.mfn = kernel;
     operations[1].cmd = second_command;
-    operations[1].arg1.mfn = table_machine_frame(user_table);
+    operations[1].arg1.mfn = user_table;
     extended_operations(operations, 2);
 }
 
@@ -138,11 +149,14 @@ void pin_root(TableNumber kernel, TableNumber user_table) {
 }
 
 void unpin_root(TableNumber kernel, TableNumber user_table) {
-    change_pair(MMUEXT_UNPIN_TABLE, MMUEXT_UNPIN_TABLE, kernel, user_table);
+    empty_copies(kernel);
+    change_pair(MMUEXT_UNPIN_TABLE, MMUEXT_UNPIN_TABLE, table_machine_frame(kernel),
+                table_machine_frame(user_table));
 }
 
 void load_root(TableNumber kernel, TableNumber user_table) {
-    change_pair(MMUEXT_NEW_BASEPTR, MMUEXT_NEW_USER_BASEPTR, kernel, user_table);
+    change_pair(MMUEXT_NEW_BASEPTR, MMUEXT_NEW_USER_BASEPTR, own_root(kernel),
+                table_machine_frame(user_table));
 }
 
 void invalidate_page(std::uint64_t address) {
@@ -153,8 +167,15 @@ void invalidate_page(std::uint64_t address) {
     extended_operations(&operation, 1);
 }
 
+// With several processors it is done at once: they go on meanwhile, and none may write to the page that the
+// front-end is about to read as a table.
 void queue_invalidate_all() {
-    queue_flush();
+    if (processor_count() == 1) {
+        queue_flush();
+    } else {
+        queue_flush_everywhere();
+        flush_updates();
+    }
 }
 
 void invalidate_all() {

@@ -43,10 +43,8 @@ boot_entry:
 
 	.bss
 	.balign 4096
-	.globl vmm_l1, vmm_l2, vmm_stack_top
+	.globl vmm_l1, vmm_l2
 vmm_l1:	.skip 4096
 vmm_l2:	.skip 4096
-	.skip 32768
-vmm_stack_top:
 
 	.section .note.GNU-stack, "", @progbits

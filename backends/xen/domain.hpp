@@ -59,7 +59,11 @@ std::uint64_t page_of(const void* pointer);
 void start_tables();
 void start_events();
 void start_segments();
+void take_descriptors(unsigned processor); // tables of its own
 void start_entries();
+// Xen keeps these for each processor, which has to call them itself.
+void start_own_segments();
+void start_own_entries();
 void start_console();
 // Called after the start of events and tables. They wait for dom0.
 void start_network();

@@ -2,18 +2,23 @@
 // The functions that entry.S calls, and the registration of entry.S with Xen.
 #include "frontends/x86/processor/entries.hpp"
 
+#include "backends/common/ring3/flag_byte_entries.hpp"
 #include "backends/common/ring3/quick_system_calls.hpp"
 #include "backends/common/ring3/site_entries.hpp"
 #include "backends/common/ring3/state_instructions.hpp"
 #include "backends/xen/domain.hpp"
+#include "backends/xen/event_ports.hpp"
 #include "backends/xen/layout.hpp"
+#include "backends/xen/lent_stack.hpp"
 #include "backends/xen/table_updates.hpp"
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/processor/processor_start.hpp"
 #include "frontends/x86/processor/usual_return.hpp"
 #include "frontends/x86/sites/quiet_sites.hpp"
 #include "frontends/x86/sites/table_sites.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -23,7 +28,7 @@
 
 namespace previrt {
 
-Vcpu vcpu;
+[[gnu::section("processor")]] Vcpu vcpu;
 
 }
 
@@ -59,7 +64,26 @@ static_assert(offsetof(UsualReturn, code) == 0 && offsetof(UsualReturn, stack) =
 
 namespace {
 
+bool has_others() {
+    return backend::processor_count() != 1;
+}
+
+void enter_alone() {
+    if (has_others()) {
+        enter_vmm();
+        take_stack_back();
+    }
+}
+
+void leave_to_others() {
+    if (has_others()) {
+        leave_vmm();
+        see_noted_events();
+    }
+}
+
 void enter_with_mask(bool masked) {
+    enter_alone();
     leave_state_instruction();
     vcpu.interrupt_flag = !masked || vcpu.events_held;
     vcpu.events_held = false;
@@ -96,7 +120,20 @@ std::uint8_t leave() {
     exit_mask = !vcpu.interrupt_flag || vcpu.events_held ? 1 : 0;
     exit_user_flags = (guest_flags() & ~std::uint64_t{flag_iopl | flag_interrupt}) |
                       (exit_mask == 0 ? std::uint64_t{flag_interrupt} : 0);
+    lend_stack();
+    leave_to_others();
     return vcpu.cpl == 3 ? 1 : 0;
+}
+
+// Those sites return by the guest's stack. False: the site is still to be executed.
+bool execute_quickly(bool (*execute)(std::uint64_t return_address)) {
+    enter_alone();
+    const bool is_done =
+        vcpu.cpl == 0 && !vcpu.events_held && !vcpu.stack_may_be_missing && execute(vcpu.registers.rip);
+    if (!is_done) {
+        leave_to_others();
+    }
+    return is_done;
 }
 
 } // namespace
@@ -111,18 +148,20 @@ std::uint8_t site_call_entered() {
 
 // 0: the site is still to be executed.
 std::uint8_t table_site_entered() {
-    if (vcpu.cpl != 0 || vcpu.events_held || !execute_table_site(vcpu.registers.rip)) {
+    if (!execute_quickly(execute_table_site)) {
         return 0;
     }
     quick_system_calls = updates_are_flushed() ? quick_system_calls : 0;
+    leave_to_others();
     return 1;
 }
 
 std::uint8_t quiet_site_entered() {
-    if (vcpu.cpl != 0 || vcpu.events_held || !execute_quiet_site(vcpu.registers.rip)) {
+    if (!execute_quickly(execute_quiet_site)) {
         return 0;
     }
     quick_system_calls = system_calls_may_be_quick() && updates_are_flushed() ? 1 : 0;
+    leave_to_others();
     return 1;
 }
 
@@ -156,18 +195,20 @@ std::uint8_t exception_entered() {
         execute_site_for_user(vector == debug_exception);
         return leave();
     }
+    const std::uint64_t fault_address = vcpu_information.arch.cr2;
     if (vcpu.cpl == 0 && is_in_image(vcpu.registers.rip)) {
-        enter_from_frame();
         if (vector == debug_exception) {
+            enter_from_frame();
             finish_step();
             return leave();
         }
+        // The processor may hold the VMM already.
         Print() << "previrt-vmm: exception " << unsigned{vector} << " with code " << Hex{trap_error_code}
-                << " in the VMM itself, address " << Hex{shared_info.vcpu_info[0].arch.cr2} << '\n';
+                << " in the VMM itself, address " << Hex{fault_address} << '\n';
         stop_guest("an exception in the VMM, at", vcpu.registers.rip);
     }
     enter_from_frame();
-    exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), shared_info.vcpu_info[0].arch.cr2);
+    exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), fault_address);
     return leave();
 }
 
@@ -181,8 +222,18 @@ std::uint8_t event_entered() {
 }
 
 std::uint8_t return_interrupted() {
+    enter_alone();
     leave_state_instruction();
     event_taken();
+    return leave();
+}
+
+// The processor waits for its start.
+std::uint8_t processor_entered() {
+    enter_vmm();
+    start_own_entries();
+    start_own_segments();
+    begin_processor();
     return leave();
 }
 
@@ -220,6 +271,11 @@ void register_callback(std::uint16_t type, void (*entry)(), bool masks_events) {
 extern "C" std::uint8_t vmm_stack_top[];
 
 void start_entries() {
+    start_own_entries();
+    start_site_trampolines();
+}
+
+void start_own_entries() {
     constexpr std::uint8_t masks_events = 4;
     trap_info traps[20] = {};
     unsigned count = 0;
@@ -241,7 +297,6 @@ void start_entries() {
     register_callback(CALLBACKTYPE_failsafe, failsafe_callback, true);
     register_callback(CALLBACKTYPE_syscall, system_call_callback, true);
     register_callback(CALLBACKTYPE_syscall32, system_call_32_callback, true);
-    start_site_trampolines();
 }
 
 } // namespace previrt::xen

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The entries into the VMM and the exits. There is one virtual processor: its state has a fixed address.
+// The entries into the VMM and the exits. Each virtual processor has its state at the same address, in pages
+// of its own.
 //
 // Xen delivers events only while the cell `upcall_mask` is 0. While the guest runs, it is the guest's
 // interrupt flag, inverted; while the VMM runs, it is 1, so that nothing interrupts the VMM. Until an entry
@@ -9,8 +10,8 @@
 // absolute jump works at any address.
 #include "backends/common/ring3/registers.h"
 
-#define PENDING shared_info
-#define INTERRUPTS_DISABLED shared_info + 1
+#define PENDING vcpu_information
+#define INTERRUPTS_DISABLED vcpu_information + 1
 
 #include "backends/common/ring3/mode_changes.h"
 
@@ -312,6 +313,12 @@ enter_guest:
 	movq $vmm_stack_top, %rsp
 	enter return_interrupted
 
+// Another than the boot processor begins here, on its own stack, with events masked.
+	.globl xen_start_processor_entry
+xen_start_processor_entry:
+	cld
+	enter processor_entered
+
 leave:
 	testb %al, %al
 	jnz leave_user
@@ -376,7 +383,7 @@ exception_entries: // by vector; 0: none
 
 #include "backends/common/ring3/site_pointers.h"
 
-	.data
+	.section processor, "aw"
 	.balign 8
 	.globl trap_error_code, trap_cs, trap_ss, trap_vector, entry_mask, exit_mask, exit_user_flags
 	.globl jump_rax, jump_rcx, jump_number, quick_system_calls, return_rsp, return_flags
@@ -393,5 +400,10 @@ trap_vector: .long 0
 entry_mask: .byte 0
 exit_mask: .byte 0
 quick_system_calls: .byte 0
+
+	.balign 16
+	.globl vmm_stack_top
+	.skip 32768
+vmm_stack_top:
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
+#include "backends/xen/event_ports.hpp"
+#include "backends/xen/processors.hpp"
 #include "frontends/x86/linux_boot/guest_start.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/entries.hpp"
@@ -43,6 +45,7 @@ void xen_start(const start_info* info) {
     domain.is_initial = (info->flags & SIF_INITDOMAIN) != 0;
     shared_info.vcpu_info[0].evtchn_upcall_mask = 1;
     start_address_space(info);
+    start_boot_processor();
     start_tables();
     start_console();
     start_entries();
@@ -51,6 +54,7 @@ void xen_start(const start_info* info) {
     start_shadow_tables(take_memory);
     start_network();
     start_disks();
+    start_processors();
     load_guest(package());
     enter_guest();
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/domain.hpp"
 #include "backends/xen/layout.hpp"
+#include "backends/xen/processors.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/processor.hpp"
@@ -21,21 +23,24 @@ struct DescriptorPages {
     unsigned count;
     unsigned written;
 };
-DescriptorPages global_table;
-DescriptorPages local_table;
+[[gnu::section("processor")]] DescriptorPages global_table;
+[[gnu::section("processor")]] DescriptorPages local_table;
 
-// User mode's GS base as Xen keeps it while the kernel runs. Only user mode changes it, by wrgsbase.
+// User mode's GS base as Xen keeps it while the kernel runs. Only user mode changes it, by wrgsbase. Several
+// processors count their returns without a lock, so that the count may go back.
 struct UserBase {
     std::uint64_t value;
     std::uint64_t returns; // to user mode until then
     bool is_known;
 
-    [[nodiscard]] bool is_current() const { return is_known && returns == counters.user_returns; }
+    [[nodiscard]] bool is_current() const {
+        return is_known && returns == counters.user_returns && backend::processor_count() == 1;
+    }
     void note(std::uint64_t base) {
         *this = {.value = base, .returns = counters.user_returns, .is_known = true};
     }
 };
-UserBase user_base;
+[[gnu::section("processor")]] UserBase user_base;
 
 DescriptorPages take_pages(unsigned count) {
     auto* const entries =
@@ -60,9 +65,17 @@ void set_base(unsigned which, std::uint64_t base) {
 
 void start_segments() {
     has_base_instructions = (backend::host_cpuid(7, 0).ebx & 1U) != 0;
+    take_descriptors(0);
+    start_own_segments();
+}
+
+void take_descriptors(unsigned processor) {
+    of_processor(processor, global_table) = take_pages(global_entries);
+    of_processor(processor, local_table) = take_pages(local_entries);
+}
+
+void start_own_segments() {
     backend::set_extensions(0);
-    global_table = take_pages(global_entries);
-    local_table = take_pages(local_entries);
     const std::uint64_t frame = machine_frame_of(page_of(global_table.entries));
     must_succeed(__HYPERVISOR_set_gdt, "set_gdt", address_of(&frame), global_entries);
 }

@@ -36,6 +36,7 @@ unsigned pin_count;
 mmuext_op invalidations[most_others];
 unsigned invalidation_count;
 bool flush_is_queued;
+bool flush_everywhere_is_queued;
 std::uint64_t batch = 1;
 bool something_is_queued;
 
@@ -88,10 +89,11 @@ void flush_updates() {
     extended_operations(pins, std::exchange(pin_count, 0));
     unsigned count = invalidation_count;
     invalidation_count = 0;
-    if (flush_is_queued) {
-        flush_is_queued = false;
+    if (flush_is_queued || flush_everywhere_is_queued) {
         invalidations[0] = {};
-        invalidations[0].cmd = MMUEXT_TLB_FLUSH_LOCAL;
+        invalidations[0].cmd = flush_everywhere_is_queued ? MMUEXT_TLB_FLUSH_ALL : MMUEXT_TLB_FLUSH_LOCAL;
+        flush_is_queued = false;
+        flush_everywhere_is_queued = false;
         count = 1; // replaces the single ones
     }
     extended_operations(invalidations, count);
@@ -155,6 +157,11 @@ void queue_invalidation(std::uint64_t address) {
 
 void queue_flush() {
     flush_is_queued = true;
+    something_is_queued = true;
+}
+
+void queue_flush_everywhere() {
+    flush_everywhere_is_queued = true;
     something_is_queued = true;
 }
 

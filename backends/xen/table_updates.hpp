@@ -33,6 +33,7 @@ void queue_pin(std::uint64_t frame);
 // Invalidates one address, or all, after the updates before it.
 void queue_invalidation(std::uint64_t address);
 void queue_flush();
+void queue_flush_everywhere(); // of all processors' translations
 void flush_updates();
 bool updates_are_flushed();
 

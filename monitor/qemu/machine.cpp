@@ -48,7 +48,8 @@ std::vector<std::string> qemu(const RunOptions& options, const MachineOptions& m
     };
     add({"-display", "none", "-serial", "stdio", "-chardev",
          "socket,id=control,fd=" + std::to_string(control), "-mon", "chardev=control,mode=control",
-         "-machine", machine.type + ",accel=tcg", "-smp", std::to_string(options.cpus)});
+         "-machine", machine.type + ",accel=tcg", "-smp",
+         std::to_string(machine.processors != 0 ? machine.processors : options.cpus)});
     add({"-m", std::to_string(machine.memory >> 20U), "-cpu",
          options.deterministic ? machine.deterministic_processor : machine.processor});
     if (options.deterministic) {

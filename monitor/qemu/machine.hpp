@@ -53,6 +53,7 @@ struct MachineOptions {
     // the host's random numbers; and without SMAP, which Xen's peers cannot have.
     std::string deterministic_processor = "max,-smap,-rdrand,-rdseed,-erms,-fsrm";
     std::uint64_t memory = 0;
+    unsigned processors = 0;        // 0: as many as the guest has
     std::size_t keys_at_once = 256; // to the serial line
     std::chrono::milliseconds keys_every{0};
     std::chrono::milliseconds ends_within{3000}; // after the report of its end

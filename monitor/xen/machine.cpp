@@ -4,8 +4,10 @@
 #include "host/input_error.hpp"
 #include "monitor/guest/vmm_end.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace previrt {
 
@@ -22,15 +24,15 @@ constexpr std::uint64_t memory_for_xen(std::uint64_t domains) {
 constexpr std::size_t keys_at_once = 32;
 constexpr std::chrono::milliseconds keys_every{20};
 
-std::string xen_command_line(std::uint64_t first_domain) {
-    const std::string memory = std::to_string(first_domain / mib) + "M";
+std::string xen_command_line(FirstDomainSize first_domain) {
+    const std::string memory = std::to_string(first_domain.memory / mib) + "M";
     return "console=com1 com1=115200,8n1 loglvl=info guest_loglvl=all"
            // No key leads to Xen; otherwise one does when it is pressed three times.
            " conswitch=`"
            // Under emulation a mitigation only costs time; but QEMU's XSAVE ignores CR0.TS, on which Xen's
            // lazy exchange of FPU contexts relies: the domain would save another's registers as its own.
-           " spec-ctrl=no,eager-fpu dom0_max_vcpus=1 dom0_mem=" +
-           memory + ",max:" + memory;
+           " spec-ctrl=no,eager-fpu dom0_max_vcpus=" +
+           std::to_string(first_domain.processors) + " dom0_mem=" + memory + ",max:" + memory;
 }
 
 RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
@@ -64,10 +66,10 @@ RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
 
 } // namespace
 
-MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others) {
+MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_domain, std::uint64_t others) {
     MachineOptions machine;
     machine.processor = "max,-smap";
-    machine.memory = first_domain + others + memory_for_xen(first_domain + others);
+    machine.memory = first_domain.memory + others + memory_for_xen(first_domain.memory + others);
     machine.keys_at_once = keys_at_once;
     machine.keys_every = keys_every;
     // QEMU's list of modules: a space precedes an argument, a comma the next module.
@@ -78,6 +80,10 @@ MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_dom
                     "-append", xen_command_line(first_domain),
                     "-initrd", modules};
     return machine;
+}
+
+unsigned processors_for(unsigned of_guest) {
+    return std::clamp(std::thread::hardware_concurrency(), 1U, of_guest);
 }
 
 RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end) {

@@ -18,9 +18,16 @@ struct XenMachineFiles {
     std::string initrd;
 };
 
-// A PC on which Xen gives its first domain `first_domain` bytes of memory and leaves `others` for further
-// domains. Throws InputError.
-MachineOptions xen_machine(const XenMachineFiles& files, std::uint64_t first_domain, std::uint64_t others);
+struct FirstDomainSize {
+    std::uint64_t memory; // bytes
+    unsigned processors = 1;
+};
+
+// A PC on which Xen makes its first domain, and leaves `others` bytes of memory for further domains. Throws
+// InputError.
+MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_domain, std::uint64_t others);
+// The PC's own processors, for a guest with so many: more than this machine has would only take turns twice.
+unsigned processors_for(unsigned of_guest);
 
 // Prints the outcome, writes the requested counters, and returns the status.
 RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end);

@@ -22,6 +22,7 @@ PackedGuest pack(const RunOptions& options, const std::string& directory) {
                                        .initrd = options.initrd,
                                        .append = options.append,
                                        .memory = options.memory,
+                                       .processors = options.cpus,
                                        .output = directory,
                                        .vmm = {},
                                        .print_counters = !options.stats.empty(),
@@ -40,6 +41,7 @@ DomainBesideDom0 pack_beside_dom0(const RunOptions& options, const std::string& 
                        .module = "/guest/guest",
                        .command_line = {},
                        .memory = packed.domain_memory,
+                       .processors = options.cpus,
                        .at_end = kept_at_end,
                        .vif = vif,
                        .disks = {}},
@@ -55,9 +57,10 @@ RunStatus run_xen(const RunOptions& options) {
     const std::string xen = directory.path() + "/xen";
     write_xen_hypervisor(xen);
     XenConsole console(FirstDomain::guest, options.verbose);
-    const MachineOptions machine =
+    MachineOptions machine =
         xen_machine({.xen = xen, .kernel = packed.vmm, .command_line = {}, .initrd = packed.package},
-                    packed.domain_memory, 0);
+                    {.memory = packed.domain_memory, .processors = options.cpus}, 0);
+    machine.processors = processors_for(options.cpus);
     const MachineEnd end = run_machine(options, machine, &console);
     return judge_xen(options, console, end);
 }

@@ -7,9 +7,9 @@ on=$1 kernel=$2 previrt=$3 processors=$4 seconds=${5:-5}
 isolate=()
 [[ $on != *-isolate ]] || isolate=(--isolate)
 
-# A place without folders boots an initrd with the same script.
+# Places without folders boot an initrd with the same script.
 linking=()
-[ "$on" != kvm-nested ] || linking=(-static)
+[[ $on != @(kvm-nested|xen*) ]] || linking=(-static)
 gcc -O2 -pthread "${linking[@]}" -o "$work/shared" "$here/guest/shared.c"
 cat >"$work/guest.sh" <<'END'
 set -e
@@ -49,19 +49,18 @@ echo "the kernel complains of nothing"
 END
 
 status=0
-if [ "$on" = kvm-nested ]; then
-    printf '#!/bin/sh\nsh /guest.sh %s %s /bin 20000\n' "$processors" "$seconds" >"$work/run-me"
+if [[ $on = @(kvm-nested|xen*) ]]; then # emulated
+    printf '#!/bin/sh\nsh /guest.sh %s %s /bin 5000\n' "$processors" "$seconds" >"$work/run-me"
     chmod +x "$work/run-me"
     "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /guest.sh="$work/guest.sh" /bin/shared="$work/shared"
-    timeout 600 "$previrt" run "$kernel/bzImage" --on "$on" --cpus "$processors" --append quiet --initrd "$work/initrd" \
-        --timeout 500 </dev/null 2>&1 | sed -u 's/\r//g' >"$work/said" || status=$?
-    cat "$work/said"
-    grep -qx 'run-me: status 0' "$work/said" || { echo "processors: FAILED: the script's status"; exit 1; }
+    run_guest "$previrt" "$on" "$kernel/bzImage" --cpus "$processors" --timeout 1200 --append quiet \
+        --initrd "$work/initrd" >"$work/said"
+    grep -q '^run-me: status 0' "$work/said" || status=1
 else
     timeout 600 "$previrt" run "$kernel/bzImage" --on "${on%-isolate}" "${isolate[@]}" --cpus "$processors" --root / --share "$work" -- \
         sh "$work/guest.sh" "$processors" "$seconds" "$work" 200000 </dev/null >"$work/said" 2>&1 || status=$?
-    cat "$work/said"
 fi
+cat "$work/said"
 for line in "processors: $processors" "all sorted" "shared memory holds" "processors went and came" "the kernel complains of nothing"; do
     grep -qx "$line" "$work/said" || { echo "processors: FAILED: no line '$line'"; exit 1; }
 done

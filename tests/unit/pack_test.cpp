@@ -328,6 +328,13 @@ TEST(XenDomain, WhatBecomesOfItAtItsEnd) {
                  "on_poweroff = \"preserve\"\non_reboot = \"preserve\"\non_crash = \"preserve\"\n");
 }
 
+TEST(XenDomain, HasProcessors) {
+    XenDomain domain = smallest_domain();
+    EXPECT_PRED2(contains, xl_configuration(domain), "vcpus = 1\n");
+    domain.processors = 16;
+    EXPECT_PRED2(contains, xl_configuration(domain), "vcpus = 16\n");
+}
+
 TEST(XenDomain, HasDisks) {
     XenDomain domain = smallest_domain();
     EXPECT_EQ(xl_configuration(domain).find("disk = ["), std::string::npos);
@@ -339,6 +346,7 @@ TEST(XenDomain, HasDisks) {
 TEST(XenDomain, MemoryHoldsGuestVmmAndPackage) {
     EXPECT_EQ(domain_memory(256 * mib, 0), (256 + 16 + 4 + 34) * mib);
     EXPECT_EQ(domain_memory(256 * mib, 1), (256 + 16 + 4 + 34 + 1) * mib);
+    EXPECT_EQ(domain_memory(256 * mib, 0, 5), (256 + 16 + 4 + 34 + 2) * mib);
 }
 
 // ---- the command

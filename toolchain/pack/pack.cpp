@@ -27,7 +27,7 @@ PackedGuest pack_for_xen(const PackOptions& options) {
                        .package = directory + "/guest",
                        .configuration = directory + "/guest.cfg",
                        .kernel_sha256 = kernel.sha256,
-                       .domain_memory = domain_memory(options.memory, package.size())};
+                       .domain_memory = domain_memory(options.memory, package.size(), options.processors)};
     write_file(packed.vmm, vmm);
     write_file(packed.package, package);
     write_text(packed.configuration, xl_configuration({.name = options.domain,
@@ -35,6 +35,7 @@ PackedGuest pack_for_xen(const PackOptions& options) {
                                                        .module = packed.package,
                                                        .command_line = {},
                                                        .memory = packed.domain_memory,
+                                                       .processors = options.processors,
                                                        .at_end = {},
                                                        .vif = {},
                                                        .disks = {}}));

@@ -11,6 +11,7 @@ struct PackOptions {
     std::string initrd; // empty: none
     std::string append;
     std::uint64_t memory = std::uint64_t{256} << 20U;
+    unsigned processors = 1;
     std::string output;           // a directory
     std::string domain = "guest"; // its name
     std::string vmm;              // empty: the one that was built with this previrt

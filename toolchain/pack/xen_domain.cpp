@@ -27,9 +27,10 @@ std::string quoted(const std::string& text) {
 
 } // namespace
 
-std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes) {
-    const std::uint64_t bytes =
-        guest_memory + (guest_memory / 16) + (guest_memory / 64) + (34 * mib) + package_bytes;
+std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes, unsigned processors) {
+    constexpr std::uint64_t of_each_processor = mib / 2; // but the first
+    const std::uint64_t bytes = guest_memory + (guest_memory / 16) + (guest_memory / 64) + (34 * mib) +
+                                package_bytes + ((processors - 1) * of_each_processor);
     return (bytes + mib - 1) / mib * mib;
 }
 
@@ -49,7 +50,7 @@ std::string xl_configuration(const XenDomain& domain) {
         set("extra", quoted(domain.command_line));
     }
     set("memory", std::to_string(domain.memory / mib));
-    set("vcpus", "1");
+    set("vcpus", std::to_string(domain.processors));
     if (!domain.vif.empty()) {
         set("vif", "[" + quoted(domain.vif) + "]");
     }

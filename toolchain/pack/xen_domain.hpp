@@ -7,9 +7,9 @@
 
 namespace previrt {
 
-// The memory of a domain whose guest finds `guest_memory` of RAM: the VMM's tables grow with the guest, and
-// the package stays where Xen puts it. Whole MiB.
-std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes);
+// The memory of a domain whose guest finds `guest_memory` of RAM: the VMM's tables grow with the guest and
+// its processors, and the package stays where Xen puts it. Whole MiB.
+std::uint64_t domain_memory(std::uint64_t guest_memory, std::uint64_t package_bytes, unsigned processors = 1);
 
 struct XenDomain {
     std::string name;
@@ -17,6 +17,7 @@ struct XenDomain {
     std::string module;       // the VMM's package, or an initrd
     std::string command_line; // empty: none; a package has the guest's
     std::uint64_t memory;
+    unsigned processors = 1;
     std::string at_end;             // Xen's action when it shuts down by itself; empty: the usual one
     std::string vif;                // its network card (xl-network-configuration(5)); empty: none
     std::vector<std::string> disks; // xl-disk-configuration(5)

@@ -193,6 +193,7 @@ void load_segments(const StartingProcessor& processor) {
 void load(const StartingProcessor& processor) {
     constexpr std::uint64_t reset_page_attributes = 0x0007040600070406;
     reset_vcpu();
+    vcpu.stack_may_be_missing = true;
     std::ranges::copy(processor.general, vcpu.registers.general);
     vcpu.registers.rip = processor.rip;
     vcpu.registers.rflags = flag_reserved_one;

@@ -159,9 +159,10 @@ void synchronize() {
         if (!frame.unsynchronized) {
             continue; // no longer a table
         }
+        // In this order: another processor may be writing there.
         frame.unsynchronized = false;
-        for_each_table(unsynchronized[i], follow_table);
         protect_frame(unsynchronized[i]);
+        for_each_table(unsynchronized[i], follow_table);
     }
 }
 

@@ -253,7 +253,8 @@ void shadow_prepare_stack(std::uint64_t stack) {
     [[gnu::section("processor")]] static std::uint64_t last_page = ~std::uint64_t{0};
     [[gnu::section("processor")]] static std::uint64_t last_removals;
     [[gnu::section("processor")]] static TableNumber last_root = no_table;
-    if (!kernel_pages_are_lazy) {
+    // The stack of a processor that starts may be in the lower half, where faults map the kernel's pages.
+    if (!kernel_pages_are_lazy && !vcpu.stack_may_be_missing) {
         return;
     }
     const std::uint64_t page = (stack - 1) >> page_shift;
