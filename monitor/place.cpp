@@ -34,8 +34,6 @@ PreparedRun prepare_nothing(const RunOptions& /*options*/) {
     return run;
 }
 
-constexpr unsigned most_processors_of_qemu = 64;
-
 constexpr std::array places = {Place{.name = "process",
                                      .description = "a process of this machine",
                                      .is_automatic = true,
@@ -45,7 +43,6 @@ constexpr std::array places = {Place{.name = "process",
                                      .disks = PlaceDisks::of_vmm,
                                      .has_folders = true,
                                      .has_ports = true,
-                                     .most_processors = LocalApics::most,
                                      .has_commands = true,
                                      .prepare = prepare_process,
                                      .probe = probe_process},
@@ -58,7 +55,6 @@ constexpr std::array places = {Place{.name = "process",
                                      .disks = PlaceDisks::of_vmm,
                                      .has_folders = true,
                                      .has_ports = true,
-                                     .most_processors = LocalApics::most,
                                      .has_commands = true,
                                      .prepare = prepare_kvm,
                                      .probe = probe_kvm},
@@ -71,7 +67,6 @@ constexpr std::array places = {Place{.name = "process",
                                      .disks = PlaceDisks::none,
                                      .has_folders = false,
                                      .has_ports = false,
-                                     .most_processors = LocalApics::most,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_nested_kvm>,
                                      .probe = probe_nested_kvm},
@@ -84,7 +79,6 @@ constexpr std::array places = {Place{.name = "process",
                                      .disks = PlaceDisks::none,
                                      .has_folders = false,
                                      .has_ports = false,
-                                     .most_processors = LocalApics::most,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_xen>,
                                      .probe = probe_xen},
@@ -97,7 +91,6 @@ constexpr std::array places = {Place{.name = "process",
                                      .disks = PlaceDisks::of_vmm,
                                      .has_folders = false,
                                      .has_ports = false,
-                                     .most_processors = LocalApics::most,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_xen_domu>,
                                      .probe = probe_xen_domu},
@@ -110,7 +103,6 @@ constexpr std::array places = {Place{.name = "process",
                                      .disks = PlaceDisks::of_qemu,
                                      .has_folders = true,
                                      .has_ports = false,
-                                     .most_processors = most_processors_of_qemu,
                                      .has_commands = false,
                                      .prepare = prepare_nothing<run_bare>,
                                      .probe = probe_bare}};
@@ -296,10 +288,6 @@ void check_place(const RunOptions& options, const Place& place) {
     check_folders(options, place);
     check_ports(options, place);
     check_command(options, place);
-    if (options.cpus > place.most_processors) {
-        throw InputError("--cpus: under the VMM of --on " + std::string(place.name) + " a guest has " +
-                         std::to_string(place.most_processors) + " at most so far");
-    }
     if (!place.has_vmm) {
         check_for_bare(options);
     }

@@ -42,9 +42,8 @@ struct Place {
     bool has_layers; // between guest and host: --require-isolation may demand them
     PlaceNetwork network;
     PlaceDisks disks;
-    bool has_folders; // of this machine
-    bool has_ports;   // of a console device, which lead to the monitor
-    unsigned most_processors;
+    bool has_folders;  // of this machine
+    bool has_ports;    // of a console device, which lead to the monitor
     bool has_commands; // and the guest's vsock device leads to the monitor
     // Both throw InputError: for an option of this guest, and for something that this machine lacks.
     PreparedRun (*prepare)(const RunOptions& options);
