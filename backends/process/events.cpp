@@ -115,14 +115,9 @@ bool take_events() {
         return false;
     }
     const std::uint32_t came = __atomic_exchange_n(&pending, 0, __ATOMIC_SEQ_CST);
-    if ((came & event_pending) == 0 || timer_when == no_timer) {
-        return true;
-    }
     // The host's timer uses another clock, so it may have expired too early. And a sleeping process has
     // stopped it.
-    constexpr std::uint64_t most_early = 100'000; // ns
-    const std::uint64_t time = now();
-    if (timer_when > time && (current_host().timer_set_for != timer_when || timer_when - time < most_early)) {
+    if ((came & event_pending) != 0 && timer_when != no_timer && timer_when > now()) {
         set_own_timer(timer_when);
     }
     return true;
