@@ -48,6 +48,8 @@ MachineOptions machine_for(const RunOptions& options, const NestedHost& host, co
     machine.deterministic_processor = processor;
     machine.memory = nested_host_memory(initramfs_bytes, options.memory);
     machine.ends_within = reports_within;
+    constexpr unsigned most = 8; // QEMU emulates each in a thread of its own; the guest's take turns on them
+    machine.processors = std::min(options.cpus, most);
     machine.qemu = {"-kernel", machine.hand_on_file(host.kernel()),
                     "-initrd", machine.hand_on_file(initramfs),
                     "-append", nested_host_command_line(options)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -38,13 +39,10 @@ public:
     }
     // Whether all have answered, and the guest does nothing any more.
     [[nodiscard]] bool all_have_halted() const {
-        for (const std::atomic<Activity>& answer : answers_) {
+        return std::ranges::all_of(answers_, [](const std::atomic<Activity>& answer) {
             const Activity activity = answer;
-            if (activity != Activity::has_halted && activity != Activity::waits_for_start) {
-                return false;
-            }
-        }
-        return true;
+            return activity == Activity::has_halted || activity == Activity::waits_for_start;
+        });
     }
 
 private:

@@ -38,8 +38,8 @@ void let_emulated_processor_halt(const Descriptor& machine) {
     }
 }
 
-// Before the first processor.
-const Descriptor& prepared(const Descriptor& kvm, const Descriptor& machine, unsigned count) {
+// Before the first processor. Returns the number of the VMM's.
+unsigned prepare(const Descriptor& kvm, const Descriptor& machine, unsigned count) {
     const int most =
         kvm_request(kvm, KVM_CHECK_EXTENSION, "KVM_CHECK_EXTENSION", std::uintptr_t{KVM_CAP_MAX_VCPUS});
     if (count + 1 > static_cast<unsigned>(most)) { // one is the VMM's
@@ -47,7 +47,7 @@ const Descriptor& prepared(const Descriptor& kvm, const Descriptor& machine, uns
                          " at most, not " + std::to_string(count));
     }
     let_emulated_processor_halt(machine);
-    return machine;
+    return count;
 }
 
 } // namespace
@@ -55,8 +55,8 @@ const Descriptor& prepared(const Descriptor& kvm, const Descriptor& machine, uns
 PrivilegedProcessors::PrivilegedProcessors(const Descriptor& kvm, const Descriptor& machine, unsigned count,
                                            const PrivilegedParts& parts, InterruptControllers& controllers,
                                            const Descriptor& woken)
-    : machine_(prepared(kvm, machine, count)), parts_(parts), woken_(woken), survey_(count),
-      vmm_(kvm, machine, count, parts, controllers, woken, stopped_) {
+    : machine_(machine), parts_(parts), woken_(woken), survey_(count),
+      vmm_(kvm, machine, prepare(kvm, machine, count), parts, controllers, woken, stopped_) {
     for (unsigned number = 0; number < count; ++number) {
         guests_.push_back(
             std::make_unique<GuestProcessor>(kvm, machine, number, parts, controllers, survey_));

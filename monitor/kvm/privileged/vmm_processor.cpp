@@ -33,7 +33,7 @@ void VmmProcessor::begin() {
 }
 
 std::optional<std::uint64_t> VmmProcessor::ask(const VmmQuestion& question) {
-    Waiting mine{.question = question};
+    Waiting mine{.question = question, .is_answered = false, .value = std::nullopt};
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_ == nullptr || has_ended_; });
     if (has_ended_) {

@@ -52,7 +52,7 @@ private:
     struct Waiting {
         const VmmQuestion& question;
         bool is_answered = false;
-        std::optional<std::uint64_t> value{};
+        std::optional<std::uint64_t> value;
     };
     [[nodiscard]] bool run_to_answer();
 

@@ -242,6 +242,7 @@ TEST_F(OwnDevicesOfAGuest, TellTheLinesToKvm) {
     devices.look(now);
     (void)devices.take_rises();
     EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 0U);
+    out(uart + 4, 8); // the line passes OUT2
     out(uart + 1, 2); // an interrupt when the transmitter is empty
     EXPECT_EQ(devices.lines() >> Pc::uart_irq & 1U, 1U);
     EXPECT_EQ(devices.take_rises(), 0U);
