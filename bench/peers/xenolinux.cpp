@@ -18,7 +18,7 @@ RunStatus run_xenolinux(const RunOptions& options) {
                                                 .kernel = options.kernel,
                                                 .command_line = "console=hvc0 panic=-1 " + options.append,
                                                 .initrd = options.initrd},
-                                               {.memory = options.memory}, 0);
+                                               {.memory = options.memory}, 0, 1);
     const MachineEnd end = run_machine(options, machine, &console);
     const RunStatus status =
         judge_guest(options, end).value_or(end.said_goodbye ? guest_ended : guest_failed);

@@ -12,6 +12,7 @@
 #include "monitor/qemu/qemu.hpp"
 #include "toolchain/image/kernel_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <optional>

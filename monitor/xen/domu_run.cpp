@@ -43,9 +43,8 @@ MachineEnd run_beside_dom0(const RunOptions& options, const DomainBesideDom0& be
                                            .initrd = directory.path() + "/initrd"};
     write_file(machine_files.initrd, initrd);
     write_xen_hypervisor(machine_files.xen);
-    MachineOptions machine =
-        xen_machine(machine_files, {.memory = dom0_memory(initrd.size())}, beside.domain.memory);
-    machine.processors = processors_for(beside.domain.processors);
+    MachineOptions machine = xen_machine(machine_files, {.memory = dom0_memory(initrd.size())},
+                                         beside.domain.memory, beside.domain.processors);
     add_bridged_card(machine, beside.network);
     std::size_t number = 0;
     for (const DiskChoice& disk : beside.disks) {

@@ -24,7 +24,7 @@ constexpr std::uint64_t memory_for_xen(std::uint64_t domains) {
 constexpr std::size_t keys_at_once = 32;
 constexpr std::chrono::milliseconds keys_every{20};
 
-std::string xen_command_line(FirstDomainSize first_domain) {
+std::string xen_command_line(FirstDomainSize first_domain, bool several_processors) {
     const std::string memory = std::to_string(first_domain.memory / mib) + "M";
     return "console=com1 com1=115200,8n1 loglvl=info guest_loglvl=all"
            // No key leads to Xen; otherwise one does when it is pressed three times.
@@ -32,7 +32,10 @@ std::string xen_command_line(FirstDomainSize first_domain) {
            // Under emulation a mitigation only costs time; but QEMU's XSAVE ignores CR0.TS, on which Xen's
            // lazy exchange of FPU contexts relies: the domain would save another's registers as its own.
            " spec-ctrl=no,eager-fpu dom0_max_vcpus=" +
-           std::to_string(first_domain.processors) + " dom0_mem=" + memory + ",max:" + memory;
+           std::to_string(first_domain.processors) +
+           // Seen with the usual scheduler, credit2, under emulation: a domain's processor stayed in its
+           // queue while all of the machine's were idle.
+           (several_processors ? " sched=credit" : "") + " dom0_mem=" + memory + ",max:" + memory;
 }
 
 RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
@@ -66,8 +69,10 @@ RunStatus judge_vmm(const XenConsole& console, const MachineEnd& end) {
 
 } // namespace
 
-MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_domain, std::uint64_t others) {
+MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_domain, std::uint64_t others,
+                           unsigned of_guest) {
     MachineOptions machine;
+    machine.processors = std::clamp(std::thread::hardware_concurrency(), 1U, of_guest);
     machine.processor = "max,-smap";
     machine.memory = first_domain.memory + others + memory_for_xen(first_domain.memory + others);
     machine.keys_at_once = keys_at_once;
@@ -77,13 +82,9 @@ MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_d
     const std::string modules = kernel + (files.command_line.empty() ? "" : " " + files.command_line) + "," +
                                 machine.hand_on_file(files.initrd);
     machine.qemu = {"-kernel", machine.hand_on_file(files.xen),
-                    "-append", xen_command_line(first_domain),
+                    "-append", xen_command_line(first_domain, of_guest != 1),
                     "-initrd", modules};
     return machine;
-}
-
-unsigned processors_for(unsigned of_guest) {
-    return std::clamp(std::thread::hardware_concurrency(), 1U, of_guest);
 }
 
 RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end) {

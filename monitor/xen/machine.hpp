@@ -23,11 +23,10 @@ struct FirstDomainSize {
     unsigned processors = 1;
 };
 
-// A PC on which Xen makes its first domain, and leaves `others` bytes of memory for further domains. Throws
-// InputError.
-MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_domain, std::uint64_t others);
-// The PC's own processors, for a guest with so many: more than this machine has would only take turns twice.
-unsigned processors_for(unsigned of_guest);
+// A PC on which Xen makes its first domain, and leaves `others` bytes of memory for further domains. It has
+// as many processors as the guest, or as this machine if that has fewer. Throws InputError.
+MachineOptions xen_machine(const XenMachineFiles& files, FirstDomainSize first_domain, std::uint64_t others,
+                           unsigned of_guest);
 
 // Prints the outcome, writes the requested counters, and returns the status.
 RunStatus judge_xen(const RunOptions& options, const XenConsole& console, const MachineEnd& end);

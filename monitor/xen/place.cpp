@@ -57,10 +57,9 @@ RunStatus run_xen(const RunOptions& options) {
     const std::string xen = directory.path() + "/xen";
     write_xen_hypervisor(xen);
     XenConsole console(FirstDomain::guest, options.verbose);
-    MachineOptions machine =
+    const MachineOptions machine =
         xen_machine({.xen = xen, .kernel = packed.vmm, .command_line = {}, .initrd = packed.package},
-                    {.memory = packed.domain_memory, .processors = options.cpus}, 0);
-    machine.processors = processors_for(options.cpus);
+                    {.memory = packed.domain_memory, .processors = options.cpus}, 0, options.cpus);
     const MachineEnd end = run_machine(options, machine, &console);
     return judge_xen(options, console, end);
 }
