@@ -68,7 +68,7 @@ siginfo_t await(pid_t process, const Supervision& supervision, const std::option
     return ended;
 }
 
-// Of a program that was started before, by exec in its place.
+// Those of a program that this one has replaced by exec.
 bool has_children() {
     return waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
@@ -128,7 +128,9 @@ int run_beside(const std::function<int()>& run, const Supervision& supervision, 
         throw InputError("fork: " + std::generic_category().message(errno));
     }
     if (process != 0) {
-        const siginfo_t ended = await(process, supervision, terminal);
+        // Of two that wait one behind the other, only the last one changes the terminal when both stop.
+        const siginfo_t ended =
+            await(process, supervision, waits_for_orphans ? terminal : std::optional<termios>());
         if (waits_for_orphans) {
             await_orphans();
         }

@@ -17,7 +17,8 @@ extern const Supervision console_supervision;
 // The calling process only waits: it passes on the signals for the monitor, and stops if SIGTSTP is one of
 // them. If the other process is killed, it says so and restores the terminal's mode. Neither outlives the
 // other, and when this returns, or a signal ends the calling process, none of the processes that `run` has
-// made is left, unless that signal is SIGKILL. Returns the exit status of `run`.
+// made is left, unless that signal is SIGKILL: it waits half a minute for them. Returns the exit status of
+// `run`.
 int run_supervised(const std::function<int()>& run, const Supervision& supervision = console_supervision);
 
 } // namespace previrt

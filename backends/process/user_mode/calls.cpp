@@ -210,9 +210,9 @@ void use_copy(Copy& copy, backend::TableNumber root, std::uint64_t address) {
             return; // a stub has one address
         }
         unmake_stubs_of(own(), number);
-        place = address;
     }
     map_copy(address, reinterpret_cast<std::uint64_t>(copy.page));
+    place = address; // behind it: if there are too many changes, all places are forgotten
 }
 
 } // namespace

@@ -92,6 +92,16 @@ void empty_user(unsigned host) {
     forget_user_calls(host, 0, user_end);
 }
 
+void give_back_user_operations(unsigned host, std::span<const UserOperation> operations) {
+    UserChanges& changes = user_changes[host];
+    if (changes.count + operations.size() > std::size(changes.operations)) {
+        empty_user(host);
+        return;
+    }
+    std::ranges::copy(operations, changes.operations + changes.count);
+    changes.count += static_cast<unsigned>(operations.size());
+}
+
 std::span<UserOperation> take_user_operations(unsigned host) {
     follow_changes_of_user_process();
     UserChanges& changes = user_changes[host];

@@ -22,6 +22,9 @@ void note_user_protection(unsigned host, std::uint64_t address, std::uint64_t by
 // All of it is unmapped.
 void empty_user(unsigned host);
 
+// Those that were taken and not done come before all later ones.
+void give_back_user_operations(unsigned host, std::span<const UserOperation> operations);
+
 // Valid until this processor's next call.
 std::span<UserOperation> take_user_operations(unsigned host);
 

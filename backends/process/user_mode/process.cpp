@@ -376,15 +376,9 @@ Notification receive_unless_called(const UserProcess& process, std::uint32_t eve
 Notification await_program(const UserProcess& process, UserRun how, bool& is_called) {
     constexpr std::uint32_t all_events = ~std::uint32_t{0};
     const bool is_alone = handover.processors == 1;
-    program_runs = true;
-    leave_vmm();
-    const Notification notification =
-        is_called || how.stops_at_once || (how.events_may_wait && is_alone)
-            ? receive(process)
-            : receive_unless_called(process, how.events_may_wait ? event_pending : all_events, is_called);
-    enter_vmm();
-    program_runs = false;
-    return notification;
+    return is_called || how.stops_at_once || (how.events_may_wait && is_alone)
+               ? receive(process)
+               : receive_unless_called(process, how.events_may_wait ? event_pending : all_events, is_called);
 }
 
 } // namespace
@@ -467,10 +461,10 @@ void do_user_operations(unsigned host, std::span<const UserOperation> operations
     do_operations(user_processes[host], user_state(host), operations);
 }
 
-UserStopped run_user_process(unsigned host, std::span<const UserOperation> operations, UserRun how) {
-    UserProcess& process = user_processes[host];
-    UserState& state = user_state(host);
-    put_operations(state, operations, then_go_on);
+namespace {
+
+UserStopped run_program(UserProcess& process, UserState& state, std::span<const UserOperation> operations,
+                        UserRun how) {
     process.needs_frames = how.needs_frames;
     go_on(process, state, !how.needs_frames);
     if (const std::optional<UserStopped> failed =
@@ -497,6 +491,19 @@ UserStopped run_user_process(unsigned host, std::span<const UserOperation> opera
         // It stopped by itself before the signal came; the signal comes first now.
         answer(process, notification.identity, static_cast<std::int32_t>(interrupted), 0);
     }
+}
+
+} // namespace
+
+UserStopped run_user_process(unsigned host, std::span<const UserOperation> operations, UserRun how) {
+    UserState& state = user_state(host);
+    put_operations(state, operations, then_go_on);
+    program_runs = true;
+    leave_vmm();
+    const UserStopped stopped = run_program(user_processes[host], state, operations, how);
+    enter_vmm();
+    program_runs = false;
+    return stopped;
 }
 
 bool runs_user_process(unsigned processor) {

@@ -60,8 +60,8 @@ bool have_user_process(unsigned host);
 // The user process makes these calls, none of which can fail, and stops again.
 void do_user_operations(unsigned host, std::span<const UserOperation> operations);
 // The user process makes these calls and then continues with its exit state, until it stops or an urgent
-// event comes. Other processors may execute the VMM meanwhile. A call may fail; then the process stops with
-// that failure. If it was the last one, others may have executed the VMM before.
+// event comes. A call may fail; then the process stops with that failure. Other processors may execute the
+// VMM meanwhile.
 struct UserRun {
     bool events_may_wait;
     bool stops_at_once; // no event needs to stop it

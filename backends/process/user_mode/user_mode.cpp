@@ -242,8 +242,9 @@ Run run(UserRun how) {
             return {.stopped = stopped, .begins_anew = false};
         }
         operations = operations.subspan(failed);
-        if (operations.size() == 1 && backend::processor_count() != 1) {
+        if (backend::processor_count() != 1) {
             note_user_protection(current_number(), operations[0].arguments[0], operations[0].arguments[1], 0);
+            give_back_user_operations(current_number(), operations.subspan(1));
             return {.stopped = stopped, .begins_anew = true};
         }
         operations[0].call = call_munmap;
