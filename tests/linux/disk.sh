@@ -69,7 +69,7 @@ in_a_guest_each() {
         make_program_initrd "$build" disk "disk shorter /dev/nvme0n1"
         : >"$work/console"
         (
-            until grep -q 'disk: take the end away' "$work/console"; do sleep 0.1; done
+            for _ in $(seq 3000); do ! grep -q 'disk: take the end away' "$work/console" || break; sleep 0.1; done
             truncate -s 1M "$work/shorter"
             echo
             sleep 1
