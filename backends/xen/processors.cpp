@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/xen/processors.hpp"
 
+#include "backends/common/ring3/lock_waiters.hpp"
 #include "backends/xen/domain.hpp"
 #include "backends/xen/event_ports.hpp"
 #include "backends/xen/hypercall.hpp"
@@ -10,8 +11,8 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
-#include <bit>
 #include <cstring>
+#include <optional>
 
 namespace previrt::xen {
 
@@ -26,8 +27,8 @@ namespace {
 constexpr unsigned most_processors = 64;
 
 unsigned count = 1;
-std::uint64_t first_page;       // of the others' memory
-std::uint64_t waiting_for_lock; // a bit for each processor
+std::uint64_t first_page; // of the others' memory
+constinit LockWaiters lock_waiters;
 
 std::uint64_t own_pages() {
     return static_cast<std::uint64_t>(processor_end - processor_start) >> page_shift;
@@ -39,10 +40,6 @@ std::uint64_t pages_of_each() {
 
 std::uint64_t own_page(unsigned processor) {
     return first_page + ((processor - 1) * pages_of_each());
-}
-
-std::uint64_t bit_of(unsigned processor) {
-    return std::uint64_t{1} << processor;
 }
 
 unsigned count_processors() {
@@ -145,23 +142,12 @@ std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
 }
 
 void wait_for_lock(const std::uint32_t& lock, std::uint32_t value) {
-    __atomic_fetch_or(&waiting_for_lock, bit_of(vcpu.number), __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&lock, __ATOMIC_SEQ_CST) == value) {
-        wait_for_call();
-    }
-    // A processor that no longer waits must not be woken in place of one that does.
-    __atomic_fetch_and(&waiting_for_lock, ~bit_of(vcpu.number), __ATOMIC_SEQ_CST);
+    lock_waiters.wait(vcpu.number, lock, value, wait_for_call);
 }
 
 void wake_one_for_lock(const std::uint32_t& /*lock*/) {
-    const std::uint64_t waiting = __atomic_load_n(&waiting_for_lock, __ATOMIC_SEQ_CST);
-    if (waiting != 0) {
-        const unsigned next = vcpu.number + 1; // each has its turn
-        const auto rotated =
-            static_cast<unsigned>(std::countr_zero(std::rotr(waiting, static_cast<int>(next))));
-        const unsigned processor = (rotated + next) % most_processors;
-        __atomic_fetch_and(&waiting_for_lock, ~bit_of(processor), __ATOMIC_SEQ_CST);
-        call_processor(processor);
+    if (const std::optional<unsigned> processor = lock_waiters.take_next(vcpu.number)) {
+        call_processor(*processor);
     }
 }
 

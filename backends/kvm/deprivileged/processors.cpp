@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "backends/kvm/deprivileged/processors.hpp"
 
+#include "backends/common/ring3/lock_waiters.hpp"
 #include "backends/kvm/deprivileged/contract/processor_memory.hpp"
 #include "backends/kvm/deprivileged/domain.hpp"
 #include "backends/kvm/deprivileged/events.hpp"
@@ -9,8 +10,8 @@
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
-#include <bit>
 #include <cstring>
+#include <optional>
 
 namespace previrt::kvm {
 
@@ -20,11 +21,7 @@ extern std::uint64_t kernel_root; // guest-physical
 
 namespace {
 
-std::uint64_t waiting_for_lock; // a bit for each processor
-
-std::uint64_t bit_of(unsigned processor) {
-    return std::uint64_t{1} << processor;
-}
+constinit LockWaiters lock_waiters;
 
 } // namespace
 
@@ -67,23 +64,12 @@ std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
 
 void wait_for_lock(const std::uint32_t& lock, std::uint32_t value) {
     ++counters.hypercalls[call_wait_for_vmm];
-    __atomic_fetch_or(&waiting_for_lock, bit_of(vcpu.number), __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&lock, __ATOMIC_SEQ_CST) == value) {
-        wait_for_interrupt();
-    }
-    // A processor that no longer waits must not be woken in place of one that does.
-    __atomic_fetch_and(&waiting_for_lock, ~bit_of(vcpu.number), __ATOMIC_SEQ_CST);
+    lock_waiters.wait(vcpu.number, lock, value, wait_for_interrupt);
 }
 
 void wake_one_for_lock(const std::uint32_t& /*lock*/) {
-    const std::uint64_t waiting = __atomic_load_n(&waiting_for_lock, __ATOMIC_SEQ_CST);
-    if (waiting != 0) {
-        const unsigned next = vcpu.number + 1; // each has its turn
-        const auto rotated =
-            static_cast<unsigned>(std::countr_zero(std::rotr(waiting, static_cast<int>(next))));
-        const unsigned processor = (rotated + next) % 64;
-        __atomic_fetch_and(&waiting_for_lock, ~bit_of(processor), __ATOMIC_SEQ_CST);
-        send_interrupt(processor);
+    if (const std::optional<unsigned> processor = lock_waiters.take_next(vcpu.number)) {
+        send_interrupt(*processor);
     }
 }
 
