@@ -158,7 +158,6 @@ TEST(Run, WhatCannotRunIsRefused) {
     const std::string kernel = directory.write("elf", std::string(elf.begin(), elf.end()));
     refused("--on bare " + kernel, "elf: neither a bzImage nor an ELF file with a PVH note");
     refused("--on bare --stats f " + kernel, "--stats: on bare metal");
-    refused("--on kvm-nested --cpus 2 " + kernel, "--cpus: under the VMM of --on kvm-nested a guest has 1");
     refused("--on xen --net user " + kernel, "--net: --on xen has no network so far");
     for (const std::string place : {"xen", "kvm-nested"}) {
         refused("--on " + place + " --disk d " + kernel,
