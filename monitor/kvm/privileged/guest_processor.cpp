@@ -4,12 +4,12 @@
 #include "backends/kvm/privileged/contract/layout.hpp"
 #include "host/input_error.hpp"
 #include "monitor/guest/kick_signal.hpp"
-#include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/privileged/features.hpp"
+#include "monitor/kvm/privileged/vmm_requests.hpp"
 #include "monitor/kvm/time.hpp"
 #include "toolchain/image/places.hpp"
 
-#include <cstring>
+#include <optional>
 
 namespace previrt {
 
@@ -95,39 +95,28 @@ bool GuestProcessor::access_ports(SharedDevices& devices, VmmProcessor& vmm) {
     const auto io = processor_.exit().io;
     if (io.port == port_request && io.direction == KVM_EXIT_IO_OUT &&
         processor_.registers().rip >= image_address) {
-        return serve_request(processor_.port_data(), vmm);
+        return serve_request(vmm);
     }
     return devices.access_ports(processor_);
 }
 
-// The VMM asks.
-bool GuestProcessor::serve_request(std::span<const std::uint8_t> data, VmmProcessor& vmm) {
-    std::uint32_t request = 0;
-    if (data.size() != sizeof request) {
-        fail("the VMM asks with " + std::to_string(data.size()) + " bytes");
-    }
-    std::memcpy(&request, data.data(), sizeof request);
-    switch (static_cast<PortRequest>(request)) {
+bool GuestProcessor::serve_request(VmmProcessor& vmm) {
+    const PortRequest request = request_of_exit(processor_);
+    switch (request) {
     case PortRequest::lines:
         controllers_.set_lines(parts_.mailbox.lines, parts_.mailbox.rises);
         return true;
     case PortRequest::ended:
         return false;
     case PortRequest::release:
-        if (!release_pages(parts_.ram, parts_.mailbox.released_first, parts_.mailbox.released_count)) {
-            fail("the VMM gives memory back that this machine does not take");
-        }
+        give_pages_back(parts_, processor_);
         return true;
     case PortRequest::announcement: {
         processor_.finish_instruction();
         kvm_regs registers = processor_.registers();
         const std::optional<std::uint64_t> answer = vmm.ask({.question = Question::announce,
                                                              .asker = processor_.system_registers(),
-                                                             .announcement = {.tag = registers.r9,
-                                                                              .rdi = registers.rdi,
-                                                                              .rsi = registers.rsi,
-                                                                              .rdx = registers.r8,
-                                                                              .rcx = registers.rcx}});
+                                                             .announcement = announcement_in(registers)});
         registers.rax = answer.value_or(0);
         processor_.set_registers(registers);
         return answer.has_value();
@@ -135,7 +124,7 @@ bool GuestProcessor::serve_request(std::span<const std::uint8_t> data, VmmProces
     default:
         break;
     }
-    fail("the VMM asks for " + std::to_string(request) + ", which is nothing");
+    fail("the VMM asks for " + std::to_string(static_cast<std::uint32_t>(request)) + ", which is nothing");
 }
 
 } // namespace previrt

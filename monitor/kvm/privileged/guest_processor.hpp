@@ -9,7 +9,6 @@
 #include "monitor/kvm/stats.hpp"
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -40,7 +39,7 @@ public:
 private:
     [[nodiscard]] bool judge_exit(SharedDevices& devices, VmmProcessor& vmm);
     [[nodiscard]] bool access_ports(SharedDevices& devices, VmmProcessor& vmm);
-    [[nodiscard]] bool serve_request(std::span<const std::uint8_t> data, VmmProcessor& vmm);
+    [[nodiscard]] bool serve_request(VmmProcessor& vmm);
     [[nodiscard]] ProcessorSurvey::Activity activity() const;
     [[nodiscard]] bool is_behind_halt(std::uint64_t rip) const;
     [[noreturn]] void fail(const std::string& reason) const;

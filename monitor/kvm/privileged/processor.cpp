@@ -6,14 +6,13 @@
 #include "host/input_error.hpp"
 #include "monitor/guest/confinement.hpp"
 #include "monitor/guest/kick_signal.hpp"
-#include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/privileged/last_directory.hpp"
+#include "monitor/kvm/privileged/vmm_requests.hpp"
 #include "toolchain/image/places.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <iostream>
 #include <utility>
 
 namespace previrt {
@@ -32,8 +31,10 @@ PrivilegedProcessor::PrivilegedProcessor(VirtualProcessor& processor, const Priv
     : processor_(processor), questions_(processor, parts.mailbox, parts.header, parts.vmm_root, stopped_),
       parts_(parts), clock_(processor.descriptor(), epoch), epoch_(epoch.epoch_nanoseconds),
       guest_memory_(guest_memory), rewrite_(rewrite), output_came_(std::move(output_came)),
-      own_devices_(parts.output, parts.input, output_came_), vmm_devices_(parts.mailbox, parts.input),
-      stats_(processor.descriptor()), is_emulated_(has_emulated_processor()) {
+      own_devices_(parts.output, parts.input, output_came_),
+      own_accesses_(own_devices_, parts.strict, [this] { return clock_.now(); }),
+      vmm_devices_(parts.mailbox, parts.input), stats_(processor.descriptor()),
+      is_emulated_(has_emulated_processor()) {
     receive_calling_signals();
 }
 
@@ -237,15 +238,11 @@ bool PrivilegedProcessor::ask(Question question) {
 bool PrivilegedProcessor::access_memory() {
     auto& mmio = processor_.exit().mmio;
     const bool is_write = mmio.is_write != 0;
-    const bool floats = !parts_.strict && !own_devices_.claims_memory(mmio.phys_addr, mmio.len);
-    if (!vmm_is_active_ && floats) {
-        tell_of_floating("page of memory at " + hex(mmio.phys_addr & ~std::uint64_t{0xfff}));
-        if (!is_write) {
-            std::ranges::fill(mmio.data, std::uint8_t{0xff});
-        }
+    if (!vmm_is_active_) {
+        own_accesses_.access_memory(processor_);
         return true;
     }
-    if (!vmm_is_active_ || mmio.len > sizeof(std::uint64_t)) {
+    if (mmio.len > sizeof(std::uint64_t)) {
         fail(std::string(is_write ? "a write to" : "a read from") + " physical address " +
              hex(mmio.phys_addr) + ", where nothing is,");
     }
@@ -277,7 +274,7 @@ bool PrivilegedProcessor::access_ports() {
     const auto io = processor_.exit().io;
     if (io.port == port_request && io.direction == KVM_EXIT_IO_OUT &&
         processor_.registers().rip >= image_address) {
-        return serve_request(data);
+        return serve_request();
     }
     if (io.port == post_port && io.direction == KVM_EXIT_IO_OUT) {
         note_post_code(data);
@@ -285,7 +282,7 @@ bool PrivilegedProcessor::access_ports() {
     if (vmm_is_active_) {
         return access_vmm(data);
     }
-    return access_own(data) && activate_if_possible();
+    return access_own() && activate_if_possible();
 }
 
 void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
@@ -299,40 +296,8 @@ void PrivilegedProcessor::note_post_code(std::span<const std::uint8_t> data) {
     }
 }
 
-// Once for each address, and for few: the guest chooses them.
-void PrivilegedProcessor::tell_of_floating(const std::string& place) {
-    constexpr std::size_t most_told = 16;
-    if (told_places_.size() < most_told && told_places_.insert(place).second) {
-        std::cerr << "previrt: no device claims the " + place + ": reads are all ones, writes are lost\n";
-    }
-}
-
-bool PrivilegedProcessor::access_own(std::span<std::uint8_t> data) {
-    const auto io = processor_.exit().io;
-    const bool is_write = io.direction == KVM_EXIT_IO_OUT;
-    if (!parts_.strict && !own_devices_.claims_port(io.port, io.size)) {
-        tell_of_floating("port " + hex(io.port));
-        if (!is_write) {
-            std::ranges::fill(data, std::uint8_t{0xff});
-        }
-        return true;
-    }
-    for (std::size_t i = 0; i + io.size <= data.size(); i += io.size) {
-        std::uint32_t value = 0;
-        if (is_write) {
-            std::memcpy(&value, &data[i], io.size);
-            if (!own_devices_.write(io.port, io.size, value, clock_.now())) {
-                fail("a write to port " + hex(io.port) + ", which is not modelled,");
-            }
-        } else {
-            const std::optional<std::uint32_t> got = own_devices_.read(io.port, io.size, clock_.now());
-            if (!got) {
-                fail("a read of port " + hex(io.port) + ", which is not modelled,");
-            }
-            std::memcpy(&data[i], &*got, io.size);
-        }
-    }
-    if (own_devices_.reset_requested()) {
+bool PrivilegedProcessor::access_own() {
+    if (own_accesses_.access_ports(processor_) && own_devices_.reset_requested()) {
         processor_.finish_instruction();
         return ask(Question::reset);
     }
@@ -366,30 +331,20 @@ bool PrivilegedProcessor::access_vmm(std::span<std::uint8_t> data) {
     return true;
 }
 
-bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
-    std::uint32_t request = 0;
-    if (data.size() != sizeof request) {
-        fail("the VMM asks with " + std::to_string(data.size()) + " bytes");
-    }
-    std::memcpy(&request, data.data(), sizeof request);
-    switch (static_cast<PortRequest>(request)) {
+bool PrivilegedProcessor::serve_request() {
+    const PortRequest request = request_of_exit(processor_);
+    switch (request) {
     case PortRequest::attention:
         return true;
     case PortRequest::ended:
         return false;
     case PortRequest::release:
-        if (!release_pages(parts_.ram, parts_.mailbox.released_first, parts_.mailbox.released_count)) {
-            fail("the VMM gives memory back that this machine does not take");
-        }
+        give_pages_back(parts_, processor_);
         return true;
     case PortRequest::announcement: {
         processor_.finish_instruction();
         kvm_regs registers = processor_.registers();
-        parts_.mailbox.announcement = {.tag = registers.r9,
-                                       .rdi = registers.rdi,
-                                       .rsi = registers.rsi,
-                                       .rdx = registers.r8,
-                                       .rcx = registers.rcx};
+        parts_.mailbox.announcement = announcement_in(registers);
         if (!ask(Question::announce)) {
             return false;
         }
@@ -401,7 +356,7 @@ bool PrivilegedProcessor::serve_request(std::span<const std::uint8_t> data) {
     case PortRequest::lines:
         break;
     }
-    fail("the VMM asks for " + std::to_string(request) + ", which is nothing");
+    fail("the VMM asks for " + std::to_string(static_cast<std::uint32_t>(request)) + ", which is nothing");
 }
 
 // When Linux first accesses its devices, its page tables already have the directory that all of them share.

@@ -4,6 +4,7 @@
 #include "monitor/kvm/privileged/devices.hpp"
 #include "monitor/kvm/privileged/guest.hpp"
 #include "monitor/kvm/privileged/guest_clock.hpp"
+#include "monitor/kvm/privileged/own_accesses.hpp"
 #include "monitor/kvm/privileged/parts.hpp"
 #include "monitor/kvm/privileged/virtual_processor.hpp"
 #include "monitor/kvm/privileged/vmm_questions.hpp"
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <pthread.h>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -50,13 +50,12 @@ private:
     [[nodiscard]] bool judge_exit();
     [[nodiscard]] bool access_ports();
     [[nodiscard]] bool access_memory();
-    [[nodiscard]] bool access_own(std::span<std::uint8_t> data);
+    [[nodiscard]] bool access_own();
     [[nodiscard]] bool access_vmm(std::span<std::uint8_t> data);
-    [[nodiscard]] bool serve_request(std::span<const std::uint8_t> data);
+    [[nodiscard]] bool serve_request();
     [[nodiscard]] bool activate_if_possible();
     void note_post_code(std::span<const std::uint8_t> data);
     [[nodiscard]] bool ask(kvm_privileged::Question question);
-    void tell_of_floating(const std::string& place);
     [[noreturn]] void fail(const std::string& reason) const;
 
     std::atomic<bool> stopped_ = false;
@@ -69,13 +68,13 @@ private:
     bool rewrite_;
     std::function<void()> output_came_;
     OwnDevices own_devices_;
+    OwnAccesses own_accesses_;
     VmmDevices vmm_devices_;
     bool vmm_is_active_ = false;
     KvmStats stats_;
     bool is_emulated_; // QEMU interprets this machine
     KvmExits exits_;
     std::vector<PostCode> post_codes_;
-    std::set<std::string> told_places_;
     std::unique_ptr<AlarmClock> alarm_; // of the running thread
     std::atomic<pthread_t> thread_;
     std::atomic<bool> runs_ = false;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/kvm/privileged/shared_devices.hpp"
 
-#include "frontends/x86/devices/port_access.hpp"
 #include "host/input_error.hpp"
 #include "monitor/kvm/privileged/last_directory.hpp"
 #include "toolchain/image/places.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <iostream>
 #include <sys/eventfd.h>
 #include <utility>
 
@@ -21,7 +19,8 @@ SharedDevices::SharedDevices(const Descriptor& processor, const PrivilegedParts&
                              const Descriptor& woken, std::function<void()> output_came)
     : parts_(parts), controllers_(controllers), vmm_(vmm), woken_(woken),
       output_came_(std::move(output_came)), clock_(processor, epoch),
-      own_(parts.output, parts.input, output_came_) {
+      own_(parts.output, parts.input, output_came_),
+      own_accesses_(own_, parts.strict, [this] { return now(); }) {
     const std::uint64_t start = clock_.now();
     own_.start(epoch.epoch_nanoseconds + start, guest_memory, start);
     own_.lead_lines_to_kvm();
@@ -34,14 +33,6 @@ std::uint64_t SharedDevices::now() {
     return clock_.now();
 }
 
-// Once for each address, and for few: the guest chooses them.
-void SharedDevices::tell_of_floating(const std::string& place) {
-    constexpr std::size_t most_told = 16;
-    if (told_places_.size() < most_told && told_places_.insert(place).second) {
-        std::cerr << "previrt: no device claims the " + place + ": reads are all ones, writes are lost\n";
-    }
-}
-
 void SharedDevices::look_at_own() {
     const std::uint64_t time = now();
     own_.look(time);
@@ -52,39 +43,15 @@ void SharedDevices::look_at_own() {
 }
 
 bool SharedDevices::access_ports(VirtualProcessor& processor) {
-    const std::span<std::uint8_t> data = processor.port_data();
-    return vmm_is_active_ ? access_vmm(processor, data) : access_own(processor, data);
+    return vmm_is_active_ ? access_vmm(processor, processor.port_data()) : access_own(processor);
 }
 
-bool SharedDevices::access_own(VirtualProcessor& processor, std::span<std::uint8_t> data) {
-    const auto io = processor.exit().io;
-    const bool is_write = io.direction == KVM_EXIT_IO_OUT;
+bool SharedDevices::access_own(const VirtualProcessor& processor) {
     bool resets = false;
     {
         const std::lock_guard guard(mutex_);
-        if (!parts_.strict && !own_.claims_port(io.port, io.size)) {
-            tell_of_floating("port " + hex(io.port));
-            if (!is_write) {
-                std::ranges::fill(data, std::uint8_t{0xff});
-            }
+        if (!own_accesses_.access_ports(processor)) {
             return true;
-        }
-        for (std::size_t i = 0; i + io.size <= data.size(); i += io.size) {
-            std::uint32_t value = 0;
-            if (is_write) {
-                std::memcpy(&value, &data[i], io.size);
-                if (!own_.write(io.port, io.size, value, now())) {
-                    throw InputError("a write to port " + hex(io.port) + ", which is not modelled," +
-                                     processor.place());
-                }
-            } else {
-                const std::optional<std::uint32_t> got = own_.read(io.port, io.size, now());
-                if (!got) {
-                    throw InputError("a read of port " + hex(io.port) + ", which is not modelled," +
-                                     processor.place());
-                }
-                std::memcpy(&data[i], &*got, io.size);
-            }
         }
         look_at_own();
         resets = own_.reset_requested();
@@ -119,14 +86,7 @@ bool SharedDevices::access_memory(VirtualProcessor& processor) {
     const bool is_write = mmio.is_write != 0;
     if (!vmm_is_active_) {
         const std::lock_guard guard(mutex_);
-        if (parts_.strict || own_.claims_memory(mmio.phys_addr, mmio.len)) {
-            throw InputError(std::string(is_write ? "a write to" : "a read from") + " physical address " +
-                             hex(mmio.phys_addr) + ", where nothing is," + processor.place());
-        }
-        tell_of_floating("page of memory at " + hex(mmio.phys_addr & ~std::uint64_t{0xfff}));
-        if (!is_write) {
-            std::ranges::fill(mmio.data, std::uint8_t{0xff});
-        }
+        own_accesses_.access_memory(processor);
         return true;
     }
     const std::uint32_t width = std::min<std::uint32_t>(mmio.len, sizeof(std::uint64_t));

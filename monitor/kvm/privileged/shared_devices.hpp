@@ -4,6 +4,7 @@
 #include "monitor/kvm/privileged/devices.hpp"
 #include "monitor/kvm/privileged/guest_clock.hpp"
 #include "monitor/kvm/privileged/interrupt_controllers.hpp"
+#include "monitor/kvm/privileged/own_accesses.hpp"
 #include "monitor/kvm/privileged/parts.hpp"
 #include "monitor/kvm/privileged/vmm_processor.hpp"
 
@@ -11,8 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <set>
-#include <string>
+#include <span>
 
 namespace previrt {
 
@@ -46,11 +46,10 @@ public:
 
 private:
     [[nodiscard]] std::uint64_t now();
-    [[nodiscard]] bool access_own(VirtualProcessor& processor, std::span<std::uint8_t> data);
+    [[nodiscard]] bool access_own(const VirtualProcessor& processor);
     [[nodiscard]] bool access_vmm(VirtualProcessor& processor, std::span<std::uint8_t> data);
     void look_at_own();
     [[nodiscard]] std::uint64_t next_deadline();
-    void tell_of_floating(const std::string& place);
 
     PrivilegedParts parts_;
     InterruptControllers& controllers_;
@@ -60,7 +59,7 @@ private:
     std::mutex mutex_; // of the next five
     GuestClock clock_;
     OwnDevices own_;
-    std::set<std::string> told_places_;
+    OwnAccesses own_accesses_;
     std::uint64_t sleeps_until_ = 0;
     bool is_handing_over_ = false; // nothing may happen to the own devices
     std::atomic<bool> vmm_is_active_ = false;

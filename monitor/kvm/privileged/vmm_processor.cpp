@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/kvm/privileged/vmm_processor.hpp"
 
-#include "backends/kvm/privileged/contract/layout.hpp"
-#include "host/input_error.hpp"
 #include "monitor/guest/kick_signal.hpp"
-#include "monitor/guest/mapping.hpp"
 #include "monitor/kvm/privileged/features.hpp"
 #include "monitor/kvm/privileged/vmm_questions.hpp"
+#include "monitor/kvm/privileged/vmm_requests.hpp"
 #include "monitor/kvm/time.hpp"
 
-#include <cstring>
-#include <string>
 #include <sys/eventfd.h>
 
 namespace previrt {
@@ -90,18 +86,8 @@ bool VmmProcessor::answer(const VmmQuestion& question) {
 }
 
 bool VmmProcessor::run_to_answer() {
-    while (!stopped_) {
-        const kvm_run& exit = processor_.exit();
-        if (!processor_.run() || exit.exit_reason == KVM_EXIT_INTR) {
-            continue;
-        }
-        if (exit.exit_reason != KVM_EXIT_IO || exit.io.port != port_request || exit.io.size != 4) {
-            throw InputError("the VMM broke down (exit " + std::to_string(exit.exit_reason) + ")" +
-                             processor_.place());
-        }
-        std::uint32_t request = 0;
-        std::memcpy(&request, processor_.port_data().data(), sizeof request);
-        switch (static_cast<PortRequest>(request)) {
+    while (const std::optional<PortRequest> request = run_to_request(processor_, stopped_)) {
+        switch (*request) {
         case PortRequest::answer:
             processor_.finish_instruction();
             return true;
@@ -111,9 +97,7 @@ bool VmmProcessor::run_to_answer() {
             controllers_.set_lines(parts_.mailbox.lines, parts_.mailbox.rises);
             break;
         case PortRequest::release:
-            if (!release_pages(parts_.ram, parts_.mailbox.released_first, parts_.mailbox.released_count)) {
-                throw InputError("the VMM gives memory back that this machine does not take");
-            }
+            give_pages_back(parts_, processor_);
             break;
         default:
             break;

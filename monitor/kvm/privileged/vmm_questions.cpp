@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/kvm/privileged/vmm_questions.hpp"
 
-#include "backends/kvm/privileged/contract/layout.hpp"
-#include "host/input_error.hpp"
+#include "monitor/kvm/privileged/vmm_requests.hpp"
 #include "monitor/kvm/segments.hpp"
 
-#include <cstring>
+#include <optional>
 
 namespace previrt {
 
@@ -79,23 +78,12 @@ VmmQuestions::VmmQuestions(VirtualProcessor& processor, Mailbox& mailbox, const 
     : processor_(processor), mailbox_(mailbox), header_(header), root_(root), stopped_(stopped) {}
 
 bool VmmQuestions::answer() {
-    while (!stopped_) {
-        // The signal's reason is handled when the guest runs again.
-        const kvm_run& exit = processor_.exit();
-        if (!processor_.run() || exit.exit_reason == KVM_EXIT_INTR) {
-            continue;
-        }
-        if (exit.exit_reason != KVM_EXIT_IO || exit.io.port != port_request || exit.io.size != 4) {
-            throw InputError("the VMM broke down (exit " + std::to_string(exit.exit_reason) + ")" +
-                             processor_.place());
-        }
-        std::uint32_t request = 0;
-        std::memcpy(&request, processor_.port_data().data(), sizeof request);
+    while (const std::optional<PortRequest> request = run_to_request(processor_, stopped_)) {
         processor_.finish_instruction();
-        if (request == static_cast<std::uint32_t>(PortRequest::answer)) {
+        if (request == PortRequest::answer) {
             return true;
         }
-        if (request == static_cast<std::uint32_t>(PortRequest::ended)) {
+        if (request == PortRequest::ended) {
             return false;
         }
     }
