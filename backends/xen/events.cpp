@@ -63,6 +63,16 @@ bool clear_bit(std::uint64_t& word, std::uint32_t port) {
     return (__atomic_fetch_and(&word, ~bit, __ATOMIC_SEQ_CST) & bit) != 0;
 }
 
+constexpr std::uint64_t no_end = 0; // of a poll
+
+void poll_port(evtchn_port_t port, std::uint64_t end) {
+    sched_poll poll{};
+    poll.ports.p = &port;
+    poll.nr_ports = 1;
+    poll.timeout = end;
+    hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+}
+
 // Xen tells only the processor to which the port is bound.
 void own(unsigned processor, std::uint32_t port) {
     of_processor(processor, own_ports)[port / bits] |= std::uint64_t{1} << (port % bits);
@@ -113,18 +123,14 @@ void notify(std::uint32_t port) {
 }
 
 bool wait_for(std::uint32_t port, std::uint64_t longest) {
-    evtchn_port_t one = port;
-    sched_poll poll{};
-    poll.ports.p = &one;
-    poll.nr_ports = 1;
-    poll.timeout = backend::now() + longest;
+    const std::uint64_t end = backend::now() + longest;
     // The first event of any other port ends the poll too.
     do {
-        hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+        poll_port(port, end);
         if (clear_bit(shared_info.evtchn_pending[port / bits], port)) {
             return true;
         }
-    } while (backend::now() < poll.timeout);
+    } while (backend::now() < end);
     return false;
 }
 
@@ -158,12 +164,8 @@ void call_processor(unsigned processor) {
 }
 
 void wait_for_call() {
-    evtchn_port_t one = call;
-    sched_poll poll{};
-    poll.ports.p = &one;
-    poll.nr_ports = 1;
     ++counters.hypercalls[__HYPERVISOR_sched_op];
-    hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+    poll_port(call, no_end);
     // take_events() still sees it by the word of all ports.
     clear_bit(shared_info.evtchn_pending[call / bits], call);
 }
@@ -275,12 +277,7 @@ void poll_boot_processors_ports() {
 
 // With more than one port, each event of the domain would end the wait. The time stands for the timer's port.
 void poll_own_ports() {
-    evtchn_port_t one = call;
-    sched_poll poll{};
-    poll.ports.p = &one;
-    poll.nr_ports = 1;
-    poll.timeout = timer_when.value_or(0);
-    hypercall(__HYPERVISOR_sched_op, SCHEDOP_poll, address_of(&poll));
+    poll_port(call, timer_when.value_or(no_end));
 }
 
 } // namespace
