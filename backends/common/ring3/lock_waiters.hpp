@@ -6,8 +6,8 @@
 
 namespace previrt {
 
-// The processors that sleep until they get the VMM's lock, where a hypervisor knows no such wait: each sleeps
-// by itself, and another one calls it.
+// The processors that wait for the VMM's lock, where the hypervisor has no futex. Each sleeps until another
+// one interrupts it.
 class LockWaiters {
 public:
     // Sleeps once, if the lock still has this value.
