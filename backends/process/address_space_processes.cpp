@@ -3,7 +3,6 @@
 
 #include "backends/process/domain.hpp"
 #include "backends/process/host_changes.hpp"
-#include "backends/process/local_table.hpp"
 #include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
@@ -69,8 +68,7 @@ Host new_host(unsigned processor) {
             .kernel_changes_seen = 0,
             .timer_set_for = no_timer,
             .mapped_ranges = 0,
-            .local_table_version = 0,
-            .local_entries = 0};
+            .local_table = {}};
 }
 
 // Returns 0, or an error number.
@@ -93,8 +91,7 @@ bool make_host(Host& host) {
     host = new_host(current->processor);
     host.kernel_changes_seen = current->kernel_changes_seen;
     host.mapped_ranges = current->mapped_ranges;
-    host.local_table_version = current->local_table_version;
-    host.local_entries = current->local_entries;
+    host.local_table = current->local_table;
     if (make_process(host, clone_host) != 0) {
         return false;
     }
@@ -187,6 +184,7 @@ void make_processor(unsigned processor) {
     Host& host = hosts[host_count++];
     host = new_host(processor);
     host.kernel_changes_seen = current->kernel_changes_seen;
+    host.local_table = current->local_table;
     of_processor(processor, current) = &host;
     of_processor(processor, own_count) = 1;
     start_user_calls_of(number_of(host));

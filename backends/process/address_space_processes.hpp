@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/process/address_spaces.hpp"
+#include "backends/process/local_table.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
@@ -24,8 +25,7 @@ struct Host {
     std::uint64_t kernel_changes_seen; // in the kernel's part
     std::uint64_t timer_set_for;       // or no_timer: it has expired, or was never set. events.cpp
     std::uint64_t mapped_ranges;
-    std::uint64_t local_table_version; // of its table: local_table.cpp
-    unsigned local_entries;            // one more than the last entry that may be set
+    LocalTableMark local_table;
 
     [[nodiscard]] backend::TableNumber root() const { return space == nullptr ? no_root : space->root; }
 };

@@ -18,11 +18,19 @@ namespace {
 
 constexpr unsigned most_entries = 8192; // of the architecture, and of Linux
 
-// The current process's; 0: none.
-[[gnu::section("processor")]] std::uint64_t* table;
-// One more than the last entry that was ever set.
-[[gnu::section("processor")]] unsigned written;
-[[gnu::section("processor")]] std::uint64_t version; // of the table
+// Tables of one digest count as the same. A guest that made two such tables would deceive its own programs.
+struct LocalTable {
+    std::uint64_t* entries; // most_entries; 0: none
+    LocalTableMark mark;
+
+    void set(unsigned index, std::uint64_t descriptor);
+};
+
+[[gnu::section("processor")]] LocalTable wanted; // as the guest has it
+// What the processes hold that followed last: this processor's, and with --isolate the user process beside
+// it.
+[[gnu::section("processor")]] LocalTable given;
+[[gnu::section("processor")]] LocalTable given_to_user;
 
 // Linux's user_desc.
 struct HostDescriptor {
@@ -36,13 +44,28 @@ bool bit(std::uint64_t descriptor, unsigned number) {
     return ((descriptor >> number) & 1U) != 0;
 }
 
-// Not long code, nor present conforming code. Linux takes a descriptor without base and limit for an empty
-// one.
+// A part of a table's digest. An entry that is none has none.
+std::uint64_t digest_of(unsigned index, std::uint64_t descriptor) {
+    if (descriptor == 0) {
+        return 0;
+    }
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+    std::uint64_t mixed = (descriptor ^ (std::uint64_t{index} * odd)) * odd;
+    mixed = (mixed ^ (mixed >> 29U)) * odd;
+    return mixed ^ (mixed >> 32U);
+}
+
+void LocalTable::set(unsigned index, std::uint64_t descriptor) {
+    mark.digest ^= digest_of(index, entries[index]) ^ digest_of(index, descriptor);
+    entries[index] = descriptor;
+    mark.entries = std::max(mark.entries, index + 1);
+}
+
+// Not long code, nor present conforming code.
 bool can_be_hosts(std::uint64_t descriptor) {
     const Descriptor what{.low = descriptor, .high = 0};
     const bool is_long = what.is_code() && bit(descriptor, 53);
-    const bool has_bytes = what.base() != 0 || what.limit() != 0;
-    return has_bytes && !is_long && !(what.is_conforming() && what.present());
+    return !is_long && !(what.is_conforming() && what.present());
 }
 
 HostDescriptor host_descriptor(unsigned index, std::uint64_t descriptor) {
@@ -72,73 +95,83 @@ bool give_to_host(unsigned index, std::uint64_t descriptor) {
     return static_cast<std::int32_t>(result) == 0; // the result is an int
 }
 
-bool set(unsigned index, std::uint64_t descriptor) {
-    const std::uint64_t wanted = can_be_hosts(descriptor) ? descriptor : 0;
-    if (table[index] == wanted) {
-        return false;
+// Each call takes the host the longer, the more entries the table has. So a process gets only the entries
+// that differ, if the VMM knows which: those of the process that followed last are known.
+template <typename Give>
+void follow(LocalTable& last, LocalTableMark& mark, const Give& give) {
+    if (mark.digest == wanted.mark.digest) {
+        return;
     }
-    table[index] = give_to_host(index, wanted) ? wanted : 0;
-    written = std::max(written, index + 1);
-    current_host().local_table_version = ++version;
-    current_host().local_entries = written;
-    return true;
+    const bool is_known = mark.digest == last.mark.digest;
+    const unsigned end = std::max({wanted.mark.entries, mark.entries, last.mark.entries});
+    for (unsigned i = 0; i < end; ++i) {
+        const bool may_differ =
+            is_known ? last.entries[i] != wanted.entries[i] : i < wanted.mark.entries || i < mark.entries;
+        if (may_differ) {
+            give(i, wanted.entries[i]);
+        }
+        last.entries[i] = wanted.entries[i];
+    }
+    last.mark = wanted.mark;
+    mark = wanted.mark;
+}
+
+std::uint64_t* take_entries() {
+    return reinterpret_cast<std::uint64_t*>(take_memory(most_entries * sizeof(std::uint64_t))); // all zero
 }
 
 } // namespace
 
 void start_local_table() {
     for (unsigned i = 0; i < backend::processor_count(); ++i) {
-        of_processor(i, table) =
-            reinterpret_cast<std::uint64_t*>(take_memory(most_entries * sizeof(std::uint64_t))); // all zero
+        of_processor(i, wanted).entries = take_entries();
+        of_processor(i, given).entries = take_entries();
+        if (handover.isolates_user_mode != 0) {
+            of_processor(i, given_to_user).entries = take_entries();
+        }
     }
 }
 
 void follow_local_table() {
-    Host& host = current_host();
-    if (host.local_table_version == version) {
-        return;
-    }
-    for (unsigned i = 0; i < std::max(written, host.local_entries); ++i) {
-        give_to_host(i, table[i]);
-    }
-    host.local_table_version = version;
-    host.local_entries = written;
+    follow(given, current_host().local_table, [](unsigned index, std::uint64_t descriptor) {
+        if (!give_to_host(index, descriptor) && descriptor != 0) {
+            give_to_host(index, 0);
+            wanted.set(index, 0);
+        }
+    });
 }
 
 void follow_user_local_table() {
-    struct Followed {
-        std::uint64_t version;
-        unsigned entries;
-    };
-    static Followed all_followed[most_hosts];
+    static LocalTableMark marks[most_hosts]; // of the user processes
     constexpr std::uint64_t write = 0x11;
     const unsigned number = number_of(current_host());
-    Followed& followed = all_followed[number];
-    if (followed.version == version) {
-        return;
-    }
     // A part that later holds its vector registers.
     const std::uint64_t place = user_state_address + exit_vectors_offset;
     auto* const entries =
         reinterpret_cast<HostDescriptor*>(user_part(number) + calls_bytes + exit_vectors_offset);
-    const unsigned end = std::max(written, followed.entries);
-    for (unsigned first = 0; first < end; first += most_user_operations) {
-        UserOperation operations[most_user_operations];
-        const unsigned count = std::min(end - first, most_user_operations);
-        for (unsigned i = 0; i < count; ++i) {
-            entries[i] = host_descriptor(first + i, table[first + i]);
-            operations[i] = {
-                .call = call_modify_ldt,
-                .arguments = {write, place + (i * sizeof(HostDescriptor)), sizeof(HostDescriptor)},
-                .reserved = 0};
-        }
+    UserOperation operations[most_user_operations];
+    unsigned count = 0;
+    const auto send = [&] {
         do_user_operations(number, {operations, count});
+        count = 0;
+    };
+    follow(given_to_user, marks[number], [&](unsigned index, std::uint64_t descriptor) {
+        entries[count] = host_descriptor(index, descriptor);
+        operations[count] = {
+            .call = call_modify_ldt,
+            .arguments = {write, place + (count * sizeof(HostDescriptor)), sizeof(HostDescriptor)},
+            .reserved = 0};
+        if (++count == most_user_operations) {
+            send();
+        }
+    });
+    if (count != 0) {
+        send();
     }
-    followed = {.version = version, .entries = written};
 }
 
 bool has_local_segment(std::uint16_t selector) {
-    const Descriptor descriptor{.low = table[selector >> 3U], .high = 0};
+    const Descriptor descriptor{.low = wanted.entries[selector >> 3U], .high = 0};
     return descriptor.low != 0 && descriptor.present() && descriptor.is_readable();
 }
 
@@ -150,7 +183,12 @@ using namespace process;
 
 // The global table is the host's: its user mode has the same segments as the guest's.
 bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
-    return local && index < most_entries && set(index, descriptor);
+    const std::uint64_t visible = can_be_hosts(descriptor) ? descriptor : 0;
+    if (!local || index >= most_entries || wanted.entries[index] == visible) {
+        return false;
+    }
+    wanted.set(index, visible);
+    return true;
 }
 
 unsigned descriptor_count(bool local) {
@@ -158,14 +196,15 @@ unsigned descriptor_count(bool local) {
 }
 
 unsigned descriptors_written(bool local) {
-    return local ? written : 0;
+    return local ? wanted.mark.entries : 0;
 }
 
 void load_local_table(std::uint64_t /*base*/, unsigned entries) {
-    for (unsigned i = entries; i < written; ++i) {
-        set(i, 0);
+    for (unsigned i = entries; i < wanted.mark.entries; ++i) {
+        wanted.set(i, 0);
     }
-    written = std::min(written, entries);
+    wanted.mark.entries = std::min(wanted.mark.entries, entries);
+    process::follow_local_table();
 }
 
 } // namespace previrt::backend

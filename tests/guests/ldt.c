@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * checks: 15
+ * checks: 18
  *
  * A local descriptor table: selectors with bit 2 (TI) set name its descriptors, for the kernel and for user
  * mode, from LLDT on. With a null LDT they are #GP with the selector.
@@ -15,6 +15,7 @@ enum {
     local_code32 = 8 | table_bit | 3,
     absent_data = 16 | table_bit | 3,
     beyond_limit = 32 | table_bit | 3,
+    one_byte_data = 24 | table_bit | 3, /* base and limit are 0 */
     access_ldt = 0x82,
 };
 
@@ -26,6 +27,7 @@ static void load_ldt(uint16_t selector) {
 
 extern char user_words[];
 extern const char user_load[], user_load_done[], user_code_32[], user_code_32_done[], user_bad[];
+extern const char user_rights[], user_rights_done[];
 asm(".pushsection .user, \"aw\"\n"
     "user_load: plain mov %edi, %fs\n"
     "	mov %fs:4, %eax\n"
@@ -33,6 +35,10 @@ asm(".pushsection .user, \"aw\"\n"
     "user_load_done:\n"
     "user_bad: plain mov %edi, %es\n"
     "	plain int $0x80\n"
+    "user_rights: plain lar %edi, %eax\n"
+    "	plain lsl %edi, %ecx\n"
+    "	plain int $0x80\n"
+    "user_rights_done:\n"
     ".code32\n"
     "user_code_32: plain mov %edi, %ds\n"
     "	mov 8, %eax\n" /* at DS's base */
@@ -72,6 +78,10 @@ static void check_user(void) {
     check_equal("its value", exception.frame.rax, 0x22);
     exception = run_user(user_bad, absent_data);
     check_user_exception("user: not present", &exception, vector_not_present, absent_data & ~3, user_bad);
+    exception = run_user(user_rights, one_byte_data);
+    check_user_exception("user: a segment of one byte at 0", &exception, user_exit, 0, user_rights_done);
+    check_equal("its access rights", exception.frame.rax, 0x40f300);
+    check_equal("its limit", exception.frame.rcx, 0);
 
     struct user_start start = start_of(user_code_32, local_data);
     start.cs = local_code32;
@@ -87,6 +97,7 @@ void guest(void) {
     descriptors[local_data / 8] = make_descriptor((uint32_t)user_address(user_words), 0xfff, 0xf3, 0x4);
     descriptors[local_code32 / 8] = make_descriptor(0, 0xfffff, 0xfb, 0xc);
     descriptors[absent_data / 8] = make_descriptor(0, 0xfffff, 0x73, 0xc);
+    descriptors[one_byte_data / 8] = make_descriptor(0, 0, 0xf3, 0x4);
     check_kernel();
     check_user();
     write_fs(0);

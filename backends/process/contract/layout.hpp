@@ -66,8 +66,8 @@ constexpr std::uint64_t processor_area_address = 0x7ff800000000;
 constexpr std::uint64_t fixed_map_address = 0x7fff00000000;
 constexpr std::uint64_t host_end = 0x7ffffffff000; // of a process's address space
 
-// Of the VMM's memory, for each processor: the pages that are its own, and its local descriptor table.
-constexpr std::uint64_t most_processor_bytes = 0x40000;
+// Of the VMM's memory, for each processor: the pages that are its own, and local descriptor tables.
+constexpr std::uint64_t most_processor_bytes = 0x50000;
 
 // Address spaces of the guest; a guest with little memory has fewer (Handover::most_hosts), and the VMM
 // refuses more.
