@@ -34,15 +34,13 @@ if [[ $on = process* ]] && grep -q AuthenticAMD /proc/cpuinfo && ! grep -q '^CON
 fi
 # Intel's processors enter the host's kernel by sysenter, which keeps no return address; not if the host has no 32-bit programs.
 if [[ $on = process* ]] && grep -q GenuineIntel /proc/cpuinfo; then options[1]+=" lacks=place_of_sysenter"; fi
-cpus=1
 if [ "$on" != bare ]; then
     options+=(--stats "$work/stats.json" --verbose)
 elif grep -q '^CONFIG_SMP=y' "$kernel/config"; then
-    cpus=2
-    options+=(--cpus "$cpus")
+    PREVIRT_PROCESSORS=${PREVIRT_PROCESSORS:-2}
 fi
 run_guest "$previrt" "$on" "$image" --initrd "$work/initrd" --timeout 300 "${options[@]}"
-for wanted in 'programs: all passed' "processors: $cpus" 'clock source: tsc'; do
+for wanted in 'programs: all passed' "processors: ${PREVIRT_PROCESSORS:-1}" 'clock source: tsc'; do
     grep -q "^$wanted" "$work/console" || { echo "boot: FAILED: no '$wanted'"; exit 1; }
 done
 [ "$status" -eq 0 ] || { echo "boot: FAILED with status $status"; exit 1; }

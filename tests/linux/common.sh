@@ -35,13 +35,14 @@ make_program_initrd() { # BUILD-DIRECTORY NAME COMMANDS
     "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" "/bin/$2=$1/tests/linux/$2"
 }
 
-# Runs `previrt run --on ON OPTION ...`, where ON may also be kvm-isolate or process-isolate: with --isolate. Leaves `status`, and in
-# $work/console and $work/messages what the guest and previrt said.
+# Runs `previrt run --on ON OPTION ...`, where ON may also be kvm-isolate or process-isolate: with --isolate. The guest has
+# PREVIRT_PROCESSORS processors. Leaves `status`, and in $work/console and $work/messages what the guest and previrt said.
 run_guest() { # PREVIRT ON OPTION ...
     local previrt=$1 on=$2
     shift 2
 
     [[ $on != *-isolate ]] || set -- --isolate "$@"
+    [ -z "${PREVIRT_PROCESSORS:-}" ] || set -- --cpus "$PREVIRT_PROCESSORS" "$@"
     status=0
     "$previrt" run --on "${on%-isolate}" "$@" </dev/null 2>"$work/messages" |
         sed -u 's/\r//g' >"$work/console" || status=$?

@@ -41,8 +41,19 @@ echo "the kernel complains of nothing"
 END
 
 status=0
-timeout 3000 "$previrt" run "$kernel/bzImage" --on "${on%-isolate}" "${isolate[@]}" --cpus "$processors" --memory 512M --root / --share "$work" -- \
-    sh "$work/guest.sh" "$work" "$seconds" </dev/null >"$work/said" 2>&1 || status=$?
+if [[ $on = @(kvm-nested|xen*) ]]; then # they have no folders, and are emulated: each processor would measure its speed for seconds
+    printf '#!/bin/sh\nsh /guest.sh / %s\n' "$seconds" >"$work/run-me"
+    chmod +x "$work/run-me"
+    modules=()
+    for module in "$work"/modules/*.ko; do modules+=("/modules/${module##*/}=$module"); done
+    "$userland/make-initrd" "$work/initrd" /run-me="$work/run-me" /guest.sh="$work/guest.sh" "${modules[@]}"
+    run_guest "$previrt" "$on" "$kernel/bzImage" --cpus "$processors" --memory 512M --timeout $((1200 + 10 * seconds)) \
+        --append "quiet lpj=4000000" --initrd "$work/initrd" >"$work/said"
+    grep -q '^run-me: status 0' "$work/said" || status=1
+else
+    timeout $((600 + 10 * seconds)) "$previrt" run "$kernel/bzImage" --on "${on%-isolate}" "${isolate[@]}" --cpus "$processors" \
+        --memory 512M --root / --share "$work" -- sh "$work/guest.sh" "$work" "$seconds" </dev/null >"$work/said" 2>&1 || status=$?
+fi
 cat "$work/said"
 [ "$(grep -c '^torture: .*SUCCESS:$' "$work/said")" -eq 5 ] && grep -qx "the kernel complains of nothing" "$work/said" && [ "$status" -eq 0 ] || {
     echo "torture: FAILED: status $status"
