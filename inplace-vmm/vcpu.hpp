@@ -126,6 +126,7 @@ struct Vcpu {
     std::uint64_t debug_control;
     std::uint64_t xcr0;
     std::uint64_t northbridge_configuration;
+    std::uint64_t stolen_time_area; // the register of KVM's interface
 
     // If the VMM exchanges the bases itself: user mode's while the kernel runs, and the kernel's.
     std::uint64_t user_gs_base;

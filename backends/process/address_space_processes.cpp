@@ -8,6 +8,7 @@
 #include "backends/process/system_call.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "inplace-vmm/backend/processors.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -68,7 +69,8 @@ Host new_host(unsigned processor) {
             .kernel_changes_seen = 0,
             .timer_set_for = no_timer,
             .mapped_ranges = 0,
-            .local_table = {}};
+            .local_table = {},
+            .turn_time = {}};
 }
 
 // Returns 0, or an error number.
@@ -148,7 +150,9 @@ void join_space(Host& host, AddressSpace& space) {
 void change_to(Host& host) {
     Host& from = *current;
     ++counters.hypercalls[call_change_host];
+    end_turn();
     current = &host;
+    begin_turn(); // it may have to wait for a processor of the host
     const SegmentState segments = read_segments();
     change_host(&from, &host);
     follow_local_table();
@@ -185,6 +189,7 @@ void make_processor(unsigned processor) {
     host = new_host(processor);
     host.kernel_changes_seen = current->kernel_changes_seen;
     host.local_table = current->local_table;
+    host.turn_time.began = backend::now();
     of_processor(processor, current) = &host;
     of_processor(processor, own_count) = 1;
     start_user_calls_of(number_of(host));
@@ -210,6 +215,7 @@ void start_hosts() {
     own_count = 1;
     current = &hosts[0];
     *current = new_host(0);
+    begin_turn();
     current->is_outdated = false;
     host_started(current);
 }

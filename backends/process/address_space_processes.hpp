@@ -3,6 +3,7 @@
 
 #include "backends/process/address_spaces.hpp"
 #include "backends/process/local_table.hpp"
+#include "backends/process/stolen_time.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
@@ -26,6 +27,7 @@ struct Host {
     std::uint64_t timer_set_for;       // or no_timer: it has expired, or was never set. events.cpp
     std::uint64_t mapped_ranges;
     LocalTableMark local_table;
+    TurnTime turn_time;
 
     [[nodiscard]] backend::TableNumber root() const { return space == nullptr ? no_root : space->root; }
 };

@@ -5,6 +5,7 @@
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/processors.hpp"
+#include "backends/process/stolen_time.hpp"
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/backend/time.hpp"
@@ -101,7 +102,9 @@ void idle() {
         stop_own_timer();
         ++counters.hypercalls[call_wait];
         const Time time = time_until(timer_when);
+        const std::uint64_t since = now();
         sleep_on(pending, timer_when == no_timer ? nullptr : &time);
+        exclude_sleep(since);
     }
     wake_up();
     if (timer_when <= now()) {

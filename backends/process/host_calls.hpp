@@ -26,6 +26,7 @@ enum SystemCall : std::uint16_t {
     call_futex = 202,
     call_timer_create = 222,
     call_timer_settime = 223,
+    call_clock_gettime = 228,
     call_exit_group = 231,
     call_seccomp = 317,
     call_close_range = 436,

@@ -6,8 +6,10 @@
 #include "backends/process/contract/handover.hpp"
 #include "backends/process/domain.hpp"
 #include "backends/process/host_changes.hpp"
+#include "backends/process/stolen_time.hpp"
 #include "backends/process/system_call.hpp"
 #include "inplace-vmm/backend/processors.hpp"
+#include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -100,7 +102,9 @@ std::uint8_t* memory_of_processor(unsigned processor, const void* variable) {
 
 void wait_for_lock(const std::uint32_t& lock, std::uint32_t value) {
     ++counters.hypercalls[call_wait_for_vmm];
+    const std::uint64_t since = backend::now();
     wait(lock, value);
+    exclude_sleep(since);
 }
 
 void wake_one_for_lock(const std::uint32_t& lock) {

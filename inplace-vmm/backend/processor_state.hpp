@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace previrt {
 enum class SiteKind : std::uint8_t;
@@ -56,5 +57,9 @@ struct StateInstruction {
     std::uint64_t mask;
 };
 void execute_state_instruction(const StateInstruction& instruction);
+
+// Nanoseconds in which the present processor had work and the host executed something else. nullopt: the host
+// does not tell.
+std::optional<std::uint64_t> stolen_time();
 
 } // namespace previrt::backend

@@ -216,6 +216,7 @@ KvmLayout lay_out(std::uint64_t image_bytes, std::uint64_t guest_memory, std::ui
     layout.other_processors = places.take_part((processors.processors - 1) * processors.memory.bytes());
     layout.copied_tables =
         places.take_part(processors.processors == 1 ? 0 : table_pool::table_count(guest_memory / page_size));
+    layout.stolen_times = places.take_part(processors.processors * stolen_time_bytes);
     layout.sent = places.take_part(sizeof(monitored::PacketRing));
     layout.received = places.take_part(sizeof(monitored::PacketRing));
     take_disk_rings(layout.disks, [&](std::uint64_t bytes) { return places.take_part(bytes); });

@@ -54,6 +54,7 @@ struct KvmLayout {
     ProcessorPages processors;
     kvm::Part other_processors;
     kvm::Part copied_tables;
+    kvm::Part stolen_times;
     kvm::Part package;
     kvm::Part free;
     std::uint64_t mailbox; // in privileged mode

@@ -135,6 +135,7 @@ void KvmMachine::write_handover(const RunOptions& options) {
     Handover& handover = this->handover();
     handover = make_handover(layout_);
     handover.clock = time;
+    handover.stolen_times = processors_->show_stolen_times(layout_) ? layout_.stolen_times : Part{};
     if (network_) {
         network_->describe(handover.network);
     }

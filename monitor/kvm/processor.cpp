@@ -149,6 +149,16 @@ void KvmProcessor::prepare(const ImageHeader& header, std::uint64_t root, UserMo
     }
 }
 
+bool KvmProcessor::show_stolen_time(std::uint64_t physical) const {
+    constexpr std::uint32_t msr_stolen_time = 0x4b564d03;
+    constexpr std::uint64_t enabled = 1;
+    KvmList<kvm_msrs> msrs(1);
+    msrs->nmsrs = 1;
+    msrs->entries[0].index = msr_stolen_time;
+    msrs->entries[0].data = physical | enabled;
+    return kvm_request(processor_, KVM_SET_MSRS, "KVM_SET_MSRS", msrs.get()) == 1;
+}
+
 // As if by HLT. The local APIC takes no interrupt until it is enabled.
 void KvmProcessor::wait_for_interrupt() const {
     constexpr std::size_t spurious_vector = 0xf0;

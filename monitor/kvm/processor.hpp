@@ -39,6 +39,8 @@ public:
     void stop();
 
     [[nodiscard]] const Descriptor& descriptor() const { return processor_; }
+    // KVM then tells the guest there how long the processor had to wait for this machine. False: it does not.
+    [[nodiscard]] bool show_stolen_time(std::uint64_t physical) const;
     // Valid after run().
     [[nodiscard]] const KvmExits& exits() const { return exits_; }
     [[nodiscard]] std::vector<KvmStat> read_stats() const { return KvmStats(processor_).read(); }

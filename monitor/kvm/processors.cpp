@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/kvm/processors.hpp"
 
+#include "backends/kvm/deprivileged/contract/layout.hpp"
 #include "host/input_error.hpp"
 #include "monitor/guest/confinement.hpp"
 #include "monitor/kvm/host.hpp"
@@ -35,6 +36,17 @@ void KvmProcessors::prepare(const kvm::ImageHeader& header, const KvmLayout& lay
     for (unsigned i = 0; i < processors_.size(); ++i) {
         processors_[i]->prepare(header, layout.first_root_of(i), user_mode);
     }
+}
+
+bool KvmProcessors::show_stolen_times(const KvmLayout& layout) const {
+    std::uint64_t place = layout.physical(layout.stolen_times.offset);
+    for (const std::unique_ptr<KvmProcessor>& processor : processors_) {
+        if (!processor->show_stolen_time(place)) {
+            return false;
+        }
+        place += kvm::stolen_time_bytes;
+    }
+    return true;
 }
 
 void KvmProcessors::run_one(KvmProcessor& processor, std::span<std::uint8_t> memory, Backing backing,

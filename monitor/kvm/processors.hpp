@@ -23,6 +23,8 @@ public:
     // Throws InputError if the host's KVM has fewer.
     KvmProcessors(const Descriptor& kvm, const Descriptor& machine, unsigned count);
 
+    // False: KVM does not tell.
+    [[nodiscard]] bool show_stolen_times(const KvmLayout& layout) const;
     void prepare(const kvm::ImageHeader& header, const KvmLayout& layout, UserMode user_mode);
     [[nodiscard]] KvmProcessor& boot_processor() const { return *processors_.front(); }
 

@@ -92,6 +92,7 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, uns
     // The first timer; the old setting is not returned.
     allow(filter, SCMP_SYS(timer_create), {equals(0, CLOCK_MONOTONIC)});
     allow(filter, SCMP_SYS(timer_settime), {equals(0, 0), equals(1, 0), equals(3, 0)});
+    allow(filter, SCMP_SYS(clock_gettime), {equals(0, CLOCK_PROCESS_CPUTIME_ID)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAIT)});
     allow(filter, SCMP_SYS(futex), {equals(1, FUTEX_WAKE)});
     const auto allow_doorbell = [&](int event) {

@@ -4,6 +4,7 @@
 #include "frontends/x86/devices/machine.hpp"
 #include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
+#include "frontends/x86/processor/stolen_time.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 #include <algorithm>
@@ -40,12 +41,13 @@ constexpr std::uint32_t all = ~0U;
 constexpr std::uint32_t modelled_here = bit(3) | bit(13); // of leaf 1, EDX
 constexpr std::uint32_t local_apic = bit(9);              // of the same register
 constexpr std::uint32_t deadline_timer = bit(24);         // of leaf 1, ECX
+constexpr std::uint32_t hypervisor = bit(31);             // of the same register
 constexpr std::uint32_t timer_always_runs = bit(2);       // of the local APIC: leaf 6, EAX
 constexpr std::uint32_t several_processors = bit(28);     // of leaf 1, EDX: HTT
 
 constexpr Policy policies[] = {
     {0x0, 0, all, all, all},
-    // Hidden in ECX: MONITOR, VMX, SMX, power and thermal, PCID, DCA, x2APIC, hypervisor.
+    // Hidden in ECX: MONITOR, VMX, SMX, power and thermal, PCID, DCA, x2APIC.
     // Hidden in EDX: VME, MCE and MCA, SEP, MTRR, PSE36, serial number, debug store, ACPI, self snoop, HTT,
     // thermal.
     {0x1, all, 0x0000ff00,
@@ -124,6 +126,9 @@ std::uint32_t state_area_bytes(std::uint64_t components) {
 } // namespace
 
 backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+    if (const std::optional<backend::CpuidLeaf> answer = interface_leaf(leaf)) {
+        return *answer;
+    }
     const Policy* const policy = find_policy(leaf);
     if (policy == nullptr) {
         return {};
@@ -140,6 +145,8 @@ backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 0x1:
         answer.ecx &= ~osxsave;
         answer.ecx |= (vcpu.cr4 & cr4_osxsave) != 0 ? osxsave : 0;
+        // Linux's processors then do not queue for a spin lock: the next of the queue may not be executing.
+        answer.ecx |= hypervisor;
         answer.ebx |= core_count() << 16U;
         answer.ebx |= vcpu.number << 24U; // of its local APIC
         answer.edx |= core_count() > 1 ? several_processors : 0;

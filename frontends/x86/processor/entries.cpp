@@ -14,6 +14,7 @@
 #include "frontends/x86/processor/flags.hpp"
 #include "frontends/x86/processor/interrupts.hpp"
 #include "frontends/x86/processor/processor_start.hpp"
+#include "frontends/x86/processor/stolen_time.hpp"
 #include "frontends/x86/processor/transfer.hpp"
 #include "frontends/x86/sites/sites.hpp"
 #include "inplace-vmm/backend/events.hpp"
@@ -413,6 +414,7 @@ void prepare_return() {
         }
         if (backend::take_events()) {
             take_events();
+            show_stolen_time();
         }
         if (reset_is_requested()) {
             reset_processor();

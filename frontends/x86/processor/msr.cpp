@@ -4,6 +4,7 @@
 #include "frontends/x86/devices/processor_apic.hpp"
 #include "frontends/x86/paging/shadow/tables.hpp"
 #include "frontends/x86/processor/cpuid.hpp"
+#include "frontends/x86/processor/stolen_time.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/processor.hpp"
@@ -102,6 +103,8 @@ std::optional<std::uint64_t> read_msr(std::uint32_t number) {
         return vcpu.debug_control;
     case page_attributes:
         return vcpu.page_attributes;
+    case msr_stolen_time:
+        return read_stolen_time_area();
     case efer:
         return vcpu.efer;
     case star:
@@ -176,6 +179,8 @@ bool write_msr(std::uint32_t number, std::uint64_t value) {
         vcpu.northbridge_configuration = value;
         return true;
     }
+    case msr_stolen_time:
+        return write_stolen_time_area(value);
     case efer:
         return write_efer(value);
     case star:

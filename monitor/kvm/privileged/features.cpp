@@ -26,9 +26,8 @@ struct Hidden {
 };
 
 constexpr Hidden hidden[] = {
-    // MONITOR, VMX, SMX, PCID, x2APIC, TSC deadline, hypervisor; machine checks, HTT.
-    {0x1, 0xffff0000, bit(3) | bit(5) | bit(6) | bit(17) | bit(21) | bit(24) | bit(31),
-     bit(7) | bit(14) | bit(28)},
+    // MONITOR, VMX, SMX, PCID, x2APIC, TSC deadline; machine checks, HTT.
+    {0x1, 0xffff0000, bit(3) | bit(5) | bit(6) | bit(17) | bit(21) | bit(24), bit(7) | bit(14) | bit(28)},
     // INVPCID; 5 levels.
     {0x7, bit(10), bit(16), 0},
     // SVM, extended APIC, topology.
@@ -38,13 +37,29 @@ constexpr Hidden hidden[] = {
 // The local APIC, in either leaf: with one processor interrupts come by the 8259.
 constexpr Hidden apic[] = {{0x1, 0, 0, bit(9)}, {0x80000001, 0, 0, bit(9)}};
 
-// Topology: each processor is a package of its own. Hypervisor: it would offer devices of its own.
+constexpr std::uint32_t kvm_interface = 0x40000000;
+constexpr std::uint32_t kvm_features = kvm_interface + 1;
+
+// Topology: each processor is a package of its own. Other hypervisors, whose interfaces a KVM may offer too.
 bool is_whole_leaf_hidden(std::uint32_t leaf) {
     constexpr std::uint32_t topology = 0xb;
     constexpr std::uint32_t topology_2 = 0x1f;
     constexpr std::uint32_t amd_topology = 0x8000001e;
-    constexpr std::uint32_t hypervisor = 0x40000000;
-    return leaf == topology || leaf == topology_2 || leaf == amd_topology || (leaf & ~0xffU) == hypervisor;
+    constexpr std::uint32_t of_hypervisors = 0x40000000;
+    return leaf == topology || leaf == topology_2 || leaf == amd_topology ||
+           ((leaf & ~0xffU) == of_hypervisors && leaf != kvm_interface && leaf != kvm_features);
+}
+
+// KVM's own interface offers the stolen time, as in all places (frontends/x86/processor/stolen_time.hpp), and
+// no devices.
+void reduce_interface(kvm_cpuid_entry2& entry) {
+    constexpr std::uint32_t stolen_time = bit(5);
+    if (entry.function == kvm_interface) {
+        entry.eax = kvm_features;
+    } else if (entry.function == kvm_features) {
+        entry.eax &= stolen_time;
+        entry.edx = 0;
+    }
 }
 
 void hide(kvm_cpuid_entry2& entry, std::span<const Hidden> list) {
@@ -98,6 +113,7 @@ void set_cpuid(const Descriptor& kvm, const Descriptor& processor,
     features->nent = static_cast<std::uint32_t>(end - first);
     std::for_each(first, end, [&](kvm_cpuid_entry2& entry) {
         hide(entry, hidden);
+        reduce_interface(entry);
         if (entry.function == 1) {
             entry.ebx |= bit(16); // one logical processor
         }

@@ -16,6 +16,10 @@ CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
 }
 
 // The host has the descriptor tables: a guest's code and data are those of any 64-bit process.
+std::optional<std::uint64_t> stolen_time() {
+    return {};
+}
+
 bool write_descriptor(bool /*local*/, unsigned /*index*/, std::uint64_t /*descriptor*/) {
     return false;
 }

@@ -172,6 +172,9 @@ CpuidLeaf host_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
 std::uint64_t now() {
     return host.now;
 }
+std::optional<std::uint64_t> stolen_time() {
+    return host.stolen_time;
+}
 std::uint64_t time_of_ticks(std::uint64_t ticks) {
     return ticks;
 }

@@ -62,6 +62,7 @@ constexpr std::uint64_t epoch = 1'700'000'000'250'000'000; // 2023-11-14 22:13:2
 
 struct Host {
     std::uint64_t now = 0;
+    std::optional<std::uint64_t> stolen_time;
     std::optional<std::uint64_t> timer;
     std::string console;
     std::string input;

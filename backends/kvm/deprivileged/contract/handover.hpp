@@ -62,6 +62,7 @@ struct Handover {
     std::uint64_t processors;
     Part other_processors;            // processor_memory.hpp, of each but the boot processor
     Part copied_tables;               // a byte for each page table
+    Part stolen_times;                // KVM's struct kvm_steal_time for each processor; no bytes: it has none
     std::uint64_t isolates_user_mode; // 1: user mode has page tables of its own, beside the kernel's
     std::uint64_t rewrites_user_calls;
 };

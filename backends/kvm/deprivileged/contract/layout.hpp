@@ -40,6 +40,9 @@ constexpr std::uint64_t doorbell_of_folder(unsigned folder, unsigned queue) {
     return doorbell_folders + 8 + (((std::uint64_t{folder} * backend::most_folder_queues) + queue) * 8);
 }
 
+// Of each processor, in KVM's form (struct kvm_steal_time).
+constexpr std::uint64_t stolen_time_bytes = 64;
+
 // ---- virtual
 
 constexpr std::uint64_t image_address = 0xffffffffffe00000;

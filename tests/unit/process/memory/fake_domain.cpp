@@ -6,6 +6,7 @@
 #include "backends/process/host_changes.hpp"
 #include "backends/process/local_table.hpp"
 #include "backends/process/segments.hpp"
+#include "backends/process/stolen_time.hpp"
 #include "backends/process/system_call.hpp"
 #include "backends/process/table_uses.hpp"
 #include "backends/process/user_mode/calls.hpp"
@@ -240,6 +241,8 @@ std::uint8_t* user_part(unsigned host) {
 
 void start_signals() {}
 void follow_timer() {}
+void begin_turn() {}
+void end_turn() {}
 void follow_local_table() {}
 SegmentState read_segments() {
     return {};
