@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "inplace-vmm/counters.hpp"
 
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/print.hpp"
 #include "previrt/site_kinds.hpp"
@@ -126,6 +127,8 @@ void print_counters() {
     member("pages_released") << counters.pages_released;
     member("packet_calls") << counters.packet_calls;
     member("disk_requests") << counters.disk_requests;
+    member("instructions");
+    print_instruction_counts(print);
     print << "}\n";
 }
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t package_clock_words = 48;
 enum PackageFlags : std::uint32_t {
     package_print_counters = 1, // print the VMM's counters when the guest ends
     package_strict = 2,         // an access that no device answers ends the guest
+    package_count_cycles = 4,   // of the VMM, beside each count of an instruction
 };
 
 struct PackageHeader {

@@ -10,6 +10,7 @@
 #include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ Host new_host(unsigned processor) {
 // Returns 0, or an error number.
 std::int64_t make_process(Host& host, std::int64_t (*clone)(Host*)) {
     ++counters.hypercalls[call_make_host];
+    count_crossing(call_make_host);
     constexpr std::int64_t interrupted = -4; // while it waited for the monitor's permission
     std::int64_t identity = interrupted;
     while (identity == interrupted) {
@@ -150,6 +152,7 @@ void join_space(Host& host, AddressSpace& space) {
 void change_to(Host& host) {
     Host& from = *current;
     ++counters.hypercalls[call_change_host];
+    count_crossing(call_change_host);
     end_turn();
     current = &host;
     begin_turn(); // it may have to wait for a processor of the host

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/process/address_spaces.hpp"
+#include "backends/process/contract/host_call_counts.hpp"
 #include "backends/process/local_table.hpp"
 #include "backends/process/stolen_time.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
@@ -33,20 +34,6 @@ struct Host {
 };
 
 constexpr std::uint64_t no_timer = ~std::uint64_t{0};
-
-// Indices of the counters of host calls.
-enum HostCall : std::uint8_t {
-    call_make_host,
-    call_change_host,
-    call_map,
-    call_unmap,
-    call_protect,
-    call_set_timer,
-    call_wait,
-    call_wake,      // of an idle processor
-    call_interrupt, // of one that executes the guest
-    call_wait_for_vmm
-};
 
 void start_hosts();
 Host& current_host();

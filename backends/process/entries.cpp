@@ -29,6 +29,7 @@
 #include "frontends/x86/processor/processor_start.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -57,6 +58,7 @@ void signal_return();
     .magic = {'p', 'v', 't', '-', 'p', 'r', 'o', 'c'},
     .image_end = reinterpret_cast<std::uint64_t>(&image_end),
     .event_word = reinterpret_cast<std::uint64_t>(&pending),
+    .instruction_counts = reinterpret_cast<std::uint64_t>(&instruction_counts),
 };
 }
 
@@ -165,7 +167,12 @@ void take_page_fault() {
     HostAccess access = none;
     access.write = (taken.error_code & fault_write) != 0;
     access.fetch = (taken.error_code & fault_fetch) != 0;
-    if (went_to_alias() || (access.write && let_kernel_write(taken.address)) || fill(access)) {
+    if (went_to_alias()) {
+        return;
+    }
+    begin_entry_here();
+    if ((access.write && let_kernel_write(taken.address)) || fill(access)) {
+        count_entry(Cause::host_fault);
         return;
     }
     const std::uint64_t rip = vcpu.registers.rip;

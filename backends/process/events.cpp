@@ -10,6 +10,7 @@
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt::process {
@@ -78,6 +79,7 @@ void start_timer_of_host() {
 // The timer of the previous process may still expire; the current process ignores it.
 void follow_timer() {
     if (timer_when != no_timer && current_host().timer_set_for != timer_when) {
+        count_crossing(call_set_timer);
         set_own_timer(timer_when);
     }
 }
@@ -121,6 +123,7 @@ bool take_events() {
     // The host's timer uses another clock, so it may have expired too early. And a sleeping process has
     // stopped it.
     if ((came & event_pending) != 0 && timer_when != no_timer && timer_when > now()) {
+        count_crossing(call_set_timer);
         set_own_timer(timer_when);
     }
     return true;

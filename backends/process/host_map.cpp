@@ -12,6 +12,7 @@
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/stop.hpp"
 
 #include <algorithm>
@@ -124,6 +125,7 @@ Mapped map_run(const Leaf& leaf, const Run& run, std::uint64_t address) {
     const std::uint64_t* const first = leaf.place - run.before;
     const unsigned count = run.before + 1 + run.behind;
     ++counters.hypercalls[call_map];
+    count_crossing(call_map);
     if (!is_kernels(address)) {
         ++current_host().mapped_ranges;
     }

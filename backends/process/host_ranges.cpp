@@ -7,6 +7,7 @@
 #include "backends/process/user_mode/calls.hpp"
 #include "frontends/x86/paging/page_entry.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/stop.hpp"
 
 namespace previrt::process {
@@ -15,12 +16,14 @@ namespace {
 
 bool unmap(std::uint64_t from, std::uint64_t to) {
     ++counters.hypercalls[call_unmap];
+    count_crossing(call_unmap);
     forget_user_calls(from, to - from);
     return call_host(process::call_munmap, {.first = from, .second = to - from}) == 0;
 }
 
 bool protect(std::uint64_t address, std::uint64_t bytes, std::uint32_t protection) {
     ++counters.hypercalls[call_protect];
+    count_crossing(call_protect);
     return call_host(process::call_mprotect, {.first = address, .second = bytes, .third = protection}) == 0;
 }
 

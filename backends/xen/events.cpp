@@ -10,6 +10,7 @@
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/backend/time.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -115,11 +116,20 @@ std::uint32_t allocate_port(std::uint16_t other_domain) {
     return allocate.port;
 }
 
-void notify(std::uint32_t port) {
+namespace {
+
+void send_event(std::uint32_t port) {
     evtchn_send send{};
     send.port = port;
     ++counters.hypercalls[__HYPERVISOR_event_channel_op];
     hypercall(__HYPERVISOR_event_channel_op, EVTCHNOP_send, address_of(&send));
+}
+
+} // namespace
+
+void notify(std::uint32_t port) {
+    count_crossing(__HYPERVISOR_event_channel_op);
+    send_event(port);
 }
 
 bool wait_for(std::uint32_t port, std::uint64_t longest) {
@@ -160,7 +170,7 @@ void bind_ports(unsigned processor) {
 }
 
 void call_processor(unsigned processor) {
-    notify(of_processor(processor, call));
+    send_event(of_processor(processor, call)); // not counted: the caller may have given the VMM away
 }
 
 void wait_for_call() {

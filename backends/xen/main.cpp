@@ -7,6 +7,7 @@
 #include "frontends/x86/processor/entries.hpp"
 #include "inplace-vmm/backend/console.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -17,6 +18,7 @@ void must_succeed(unsigned number, const char* what, std::uint64_t first, std::u
                   std::uint64_t third, std::uint64_t fourth) {
     constexpr unsigned counted = sizeof(counters.hypercalls) / sizeof(counters.hypercalls[0]);
     ++counters.hypercalls[number % counted];
+    count_crossing(number);
     const std::int64_t result = hypercall(number, first, second, third, fourth);
     if (result < 0) {
         Print() << "previrt-vmm: Xen refused the hypercall " << what << '\n';

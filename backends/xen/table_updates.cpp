@@ -3,6 +3,7 @@
 
 #include "backends/xen/layout.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -49,6 +50,7 @@ void send(Queue<most>& queue) {
     queue.count = 0;
     unsigned done = 0;
     ++counters.hypercalls[__HYPERVISOR_mmu_update];
+    count_crossing(__HYPERVISOR_mmu_update);
     const std::int64_t result =
         hypercall(__HYPERVISOR_mmu_update, address_of(queue.entries), count, address_of(&done), DOMID_SELF);
     if (result != 0) {

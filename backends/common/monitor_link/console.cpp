@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two rings of bytes, with the monitor at their other ends.
 #include "inplace-vmm/backend/console.hpp"
+#include "backends/common/contract/doorbells.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 
 namespace previrt::backend {
 
@@ -22,6 +24,7 @@ void write_console(std::string_view text) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring.reader_waits, __ATOMIC_RELAXED) != 0) {
         __atomic_store_n(&ring.reader_waits, 0, __ATOMIC_RELAXED); // one doorbell is enough
+        count_crossing(doorbell_of_console);
         ring_for_reader();
     }
 }

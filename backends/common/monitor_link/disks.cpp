@@ -2,8 +2,10 @@
 // Two rings for each disk, with the monitor at their other ends.
 #include "inplace-vmm/backend/disks.hpp"
 #include "backends/common/contract/disk_ring.hpp"
+#include "backends/common/contract/doorbells.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 
 namespace previrt::backend {
 
@@ -52,6 +54,7 @@ void notify_disks() {
     for (unsigned disk = 0; disk < disk_count(); ++disk) {
         if (requests_of(disk).must_call()) {
             ++counters.disk_calls;
+            count_crossing(doorbell_of_disks);
             ring_for_disk(disk);
         }
     }

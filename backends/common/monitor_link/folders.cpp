@@ -2,9 +2,11 @@
 // The VMM and the monitor share memory for each folder. A request rings the folder's server, not the monitor.
 #include "backends/common/monitor_link/folders.hpp"
 
+#include "backends/common/contract/doorbells.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
 #include "inplace-vmm/backend/folders.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 
 namespace previrt::backend {
 
@@ -52,6 +54,7 @@ bool is_folder_settled(unsigned folder) {
 
 void notify_folder(unsigned folder, unsigned queue) {
     ++counters.folder_calls;
+    count_crossing(doorbell_of_folders);
     ring_for_folder(folder, queue);
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two rings of packets, with the monitor at their other ends.
 #include "inplace-vmm/backend/packets.hpp"
+#include "backends/common/contract/doorbells.hpp"
 #include "backends/common/monitor_link/doorbells.hpp"
 #include "backends/common/monitor_link/ring_pair.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 
 #include <algorithm>
 
@@ -63,6 +65,7 @@ void release_packet() {
 void notify_packets() {
     if (rings().must_call()) {
         ++counters.packet_calls;
+        count_crossing(doorbell_of_packets);
         ring_for_packets();
     }
 }

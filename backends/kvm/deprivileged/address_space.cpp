@@ -10,6 +10,7 @@
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/processors.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 
 namespace previrt::backend {
 
@@ -131,6 +132,7 @@ void invalidate_page(std::uint64_t address) {
         invalidate_all();
     } else if (take_change(loaded, address)) {
         ++counters.hypercalls[call_invalidate];
+        count_crossing(call_invalidate);
         call_level_0(level_0_invalidate, address);
     }
 }
@@ -145,6 +147,7 @@ void invalidate_all() {
     has_retired_tables = has_retired_tables && processor_count() != 1;
     forget_changes();
     ++counters.hypercalls[call_load_root];
+    count_crossing(call_load_root);
     call_level_0(level_0_load_root, kernel_root);
 }
 

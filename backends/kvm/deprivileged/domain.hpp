@@ -3,6 +3,7 @@
 
 #include "backends/kvm/deprivileged/contract/handover.hpp"
 #include "backends/kvm/deprivileged/contract/layout.hpp"
+#include "backends/kvm/deprivileged/contract/level_0_counts.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
@@ -22,18 +23,6 @@ Level0Function level_0_read_fault_address;
 Level0Function level_0_halt;
 }
 std::uint64_t call_level_0(Level0Function* function, std::uint64_t argument);
-
-// Indices of the counters of level-0 calls, and of interrupts to other processors.
-enum Level0Call : std::uint8_t {
-    call_load_root,
-    call_invalidate,
-    call_write_cr0,
-    call_write_cr4,
-    call_wait,
-    call_read_fault_address,
-    call_interrupt, // of another processor
-    call_wait_for_vmm,
-};
 
 struct Memory {
     std::uint8_t* pool; // the page-table pool

@@ -21,6 +21,8 @@
 #include "frontends/x86/processor/processor_start.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
+#include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/print.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -105,6 +107,7 @@ static_assert(sizeof(Task) == 104);
     .processor_entry = reinterpret_cast<std::uint64_t>(&kvm_start_processor_entry),
     .processor_start = reinterpret_cast<std::uint64_t>(&processor_start),
     .processor_end = reinterpret_cast<std::uint64_t>(&processor_end),
+    .instruction_counts = reinterpret_cast<std::uint64_t>(&instruction_counts),
 };
 }
 
@@ -241,7 +244,9 @@ void exception_entered() {
     }
     const std::uint64_t seen = seen_address();
     enter_vmm();
+    const std::uint64_t reads_of_address = counters.hypercalls[call_read_fault_address];
     const std::uint64_t fault_address = vector == page_fault ? find_fault_address(error_code) : 0;
+    const bool has_read_address = counters.hypercalls[call_read_fault_address] != reads_of_address;
     leave_state_instruction();
     const bool is_step = is_step_in_image(vector);
     const bool is_at_site_code = is_at_site_code_of_kernel(vector, fault_address);
@@ -262,6 +267,9 @@ void exception_entered() {
         return;
     }
     exception_taken(vector, static_cast<std::uint32_t>(trap_error_code), fault_address);
+    if (has_read_address) {
+        count_crossing(call_read_fault_address); // the entry was not known before
+    }
     leave();
 }
 

@@ -6,6 +6,7 @@
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt::kvm {
@@ -92,6 +93,7 @@ void load_local_table(std::uint64_t /*base*/, unsigned entries) {
 void set_task_switched(bool set) {
     constexpr std::uint64_t base = cr0_pg | cr0_am | cr0_wp | cr0_ne | cr0_et | cr0_mp | cr0_pe;
     ++counters.hypercalls[call_write_cr0];
+    count_crossing(call_write_cr0);
     call_level_0(level_0_write_cr0, base | (set ? std::uint64_t{cr0_ts} : 0));
 }
 
@@ -100,6 +102,7 @@ void set_task_switched(bool set) {
 void set_extensions(std::uint64_t cr4) {
     constexpr std::uint64_t base = cr4_pae | cr4_pge | cr4_osfxsr | cr4_fsgsbase;
     ++counters.hypercalls[call_write_cr4];
+    count_crossing(call_write_cr4);
     call_level_0(level_0_write_cr4, base | (offered_cr4_bits() & cr4_osxsave) | (cr4 & cr4_tsd));
 }
 

@@ -7,6 +7,7 @@
 #include "backends/kvm/privileged/site_frame.hpp"
 #include "frontends/x86/devices/port_access.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -51,7 +52,10 @@ PortAccess decode(const SiteFrame& frame) {
 void access_port(SiteFrame& frame) {
     const PortAccess what = decode(frame);
     std::uint64_t& accumulator = frame.general[rax];
-    ++counters.calls[static_cast<std::uint8_t>(what.is_write ? SiteKind::out : SiteKind::in)];
+    const SiteKind kind = what.is_write ? SiteKind::out : SiteKind::in;
+    ++counters.calls[static_cast<std::uint8_t>(kind)];
+    begin_entry(frame.site_end - call_bytes);
+    count_entry(previrt::Cause::port_access, static_cast<unsigned>(kind));
     const bool is_of_kvm = is_port_of_kvm(what.port);
     if (what.is_write) {
         (is_of_kvm ? write_port_of_kvm : write_port)(
@@ -93,6 +97,7 @@ void site_accessed(SiteFrame& frame) {
             frame.return_to = reinterpret_cast<std::uint64_t>(interrupt_stubs) + (*vector * stub_bytes);
         }
     }
+    end_cycles();
     tell_monitor();
 }
 }

@@ -14,6 +14,7 @@
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -51,6 +52,9 @@ void count_trapped(SiteKind kind) {
         return; // a program has no sites
     }
     ++counters.trapped_sites[static_cast<std::uint8_t>(kind)];
+    // The monitor, which has the exit, does not read RIP.
+    count_elsewhere(kind == SiteKind::in || kind == SiteKind::out ? previrt::Cause::port_access
+                                                                  : previrt::Cause::device_access);
 }
 
 void access_devices(Question question) {

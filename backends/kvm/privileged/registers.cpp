@@ -10,6 +10,7 @@
 #include "frontends/x86/paging/physical_memory.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/processor.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -120,6 +121,8 @@ bool may_fault(const Instruction& instruction, const PageWalk& walk) {
 void access_register(SiteFrame& frame) {
     const KnownSite& site = site_called(frame.site_end, Shape::memory);
     ++counters.calls[site.record.kind];
+    begin_entry(site.address);
+    count_entry(Cause::site_call, site.record.kind);
     const Instruction* const instruction = decode_site(site, site.address);
     if (instruction == nullptr || !instruction->operand_is_memory || !is_canonical(instruction->effective)) {
         give_back(site, frame);

@@ -15,6 +15,7 @@
 #include "frontends/x86/sites/kernel_sites.hpp"
 #include "inplace-vmm/backend/memory.hpp"
 #include "inplace-vmm/backend/time.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/stop.hpp"
 
@@ -224,6 +225,7 @@ BootState place_guest(std::span<const std::uint8_t> package) {
         stop_guest("the module is not a package of this version: pack the kernel with this previrt");
     }
     counters_are_wanted = (header.flags & package_print_counters) != 0;
+    cycles_are_wanted = (header.flags & package_count_cycles) != 0;
     machine_state.floating_ends_guest = (header.flags & package_strict) != 0;
     package = package.first(header.bytes);
     kernel_file = part_of(package, header.kernel, "the kernel lies outside the package, at");

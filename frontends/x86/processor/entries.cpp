@@ -23,6 +23,7 @@
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/counters.hpp"
 #include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/stop.hpp"
@@ -50,6 +51,14 @@ const KnownSite& site_at(std::uint64_t address) {
         stop_guest("a call of the VMM from an address without a site:", address);
     }
     return *site;
+}
+
+bool accesses_port(SiteKind kind) {
+    return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::ins || kind == SiteKind::outs;
+}
+
+void count_site(Cause cause, SiteKind kind) {
+    count_entry(accesses_port(kind) ? Cause::port_access : cause, static_cast<unsigned>(kind));
 }
 
 // `address` differs from the link address while Linux runs at physical addresses.
@@ -120,6 +129,7 @@ bool execute_rewritten_for_user() {
     }
     vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
     vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    count_site(Cause::trap, site->kind());
     execute_known(*site, address);
     return true;
 }
@@ -136,6 +146,7 @@ bool execute_site_without_stack() {
     vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
     vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
     ++counters.trapped_sites[site->record.kind];
+    count_site(Cause::trap, site->kind());
     execute_known(*site, address);
     return true;
 }
@@ -150,14 +161,18 @@ void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
                         .user = vcpu.cpl == 3,
                         .fetch = (error_code & fault_fetch) != 0};
     backend::flush_entries();
+    const std::uint64_t table_stores = counters.unannotated_writes;
     const ShadowFault fault = shadow_fault(address, access);
     if (fault.verdict == FaultVerdict::hidden) {
         ++counters.hidden_faults;
+        count_entry(counters.unannotated_writes == table_stores ? Cause::hidden_fault : Cause::table_store);
         record_event(Event::hidden_fault, address, error_code);
         stop_if_endless(address);
         return;
     }
     if (fault.verdict == FaultVerdict::device) {
+        count_entry(Cause::device_access,
+                    static_cast<unsigned>(access.write ? SiteKind::mmio_write : SiteKind::mmio_read));
         execute_device_access(address, access.write);
         return;
     }
@@ -168,6 +183,7 @@ void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
         return;
     }
     ++counters.true_faults;
+    count_entry(Cause::true_fault);
     record_event(Event::true_fault, address, fault.error_code);
     raise_page_fault(address, fault.error_code);
 }
@@ -189,6 +205,7 @@ bool execute_trapped(bool kernel) {
     if (kernel) {
         ++counters.trapped_sites[static_cast<std::uint8_t>(found.kind->kind)];
     }
+    count_site(Cause::trap, found.kind->kind);
     execute_site(*instruction);
     return true;
 }
@@ -203,6 +220,7 @@ bool execute_trap_instruction() {
         return false;
     }
     ++counters.trapped_sites[site->record.kind];
+    count_site(Cause::trap, site->kind());
     execute_known(*site, address);
     return true;
 }
@@ -242,6 +260,7 @@ void invalid_opcode_taken() {
     instruction.reg = marked->operand >> 4U;
     instruction.rm = marked->operand & 15U;
     ++counters.trapped_sites[static_cast<std::uint8_t>(marked->kind)];
+    count_site(Cause::trap, marked->kind);
     execute_site(instruction);
 }
 
@@ -300,6 +319,10 @@ void device_not_available_taken() {
 
 } // namespace
 
+void begin_entry_here() {
+    begin_entry(vcpu.cpl == 3 ? address_of_programs : guest_link_address(vcpu.registers.rip));
+}
+
 void site_called(std::uint64_t return_address) {
     const KnownSite* site = find_site(guest_link_address(return_address - call_bytes));
     std::uint64_t address = return_address - call_bytes;
@@ -308,17 +331,22 @@ void site_called(std::uint64_t return_address) {
         site = &site_at(address);
     }
     ++counters.calls[site->record.kind];
+    begin_entry(site->address);
+    count_site(Cause::site_call, site->kind());
     execute_known(*site, address);
 }
 
 void site_jumped(std::uint64_t address) {
     const KnownSite& site = site_at(address);
     ++counters.calls[site.record.kind];
+    begin_entry(site.address);
+    count_site(Cause::site_call, site.kind());
     execute_known(site, address);
 }
 
 void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_t fault_address) {
     ++counters.exceptions[vector & 31U];
+    begin_entry_here();
     record_event(Event::trap, vcpu.registers.rip, (std::uint64_t{vector} << 32U) | error_code);
     vcpu.instruction = vcpu.registers.rip;
     delivery_point = &counters.delivered_at_site;
@@ -357,9 +385,14 @@ void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_
     default:
         raise_exception(vector, error_code);
     }
+    if (!entry_is_counted()) {
+        count_entry(Cause::exception, vector);
+    }
 }
 
 void system_call_taken(bool compatibility_mode) {
+    begin_entry(address_of_programs);
+    count_entry(Cause::system_call);
     end_step();
     record_event(Event::syscall, vcpu.registers.rip, vcpu.registers.general[rax]);
     enter_system_call(vcpu.registers.rip, compatibility_mode);
@@ -367,6 +400,8 @@ void system_call_taken(bool compatibility_mode) {
 
 void event_taken() {
     ++counters.events_taken;
+    begin_entry_here();
+    count_entry(Cause::event);
     delivery_point = &counters.delivered_at_once;
 }
 
@@ -464,6 +499,7 @@ void prepare_return() {
     } else if (backend::kernel_faults() == backend::KernelFaults::by_guest_stack) {
         shadow_prepare_stack(vcpu.registers.general[rsp]);
     }
+    end_cycles();
 }
 
 } // namespace previrt

@@ -19,6 +19,9 @@ void system_call_taken(bool compatibility_mode);
 // An asynchronous event came.
 void event_taken();
 
+// The back-end handles an entry of the guest's present instruction by itself, and counts it.
+void begin_entry_here();
+
 // Delivers pending exceptions and interrupts. The guest then continues with the Vcpu's registers, at
 // vcpu.cpl.
 void prepare_return();

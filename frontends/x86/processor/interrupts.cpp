@@ -9,6 +9,7 @@
 #include "frontends/x86/processor/usual_return.hpp"
 #include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/event_ring.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/package.hpp"
 #include "inplace-vmm/stop.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -77,7 +78,9 @@ void halt() {
     }
     while (!wakes()) {
         notify_processors();
+        end_cycles();
         backend::idle();
+        begin_cycles();
         backend::take_events();
         take_events();
     }

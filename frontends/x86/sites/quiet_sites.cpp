@@ -11,6 +11,7 @@
 #include "inplace-vmm/backend/segment_bases.hpp"
 #include "inplace-vmm/backend/sites.hpp"
 #include "inplace-vmm/counters.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "inplace-vmm/rewriter.hpp"
 #include "inplace-vmm/site_list.hpp"
 #include "inplace-vmm/vcpu.hpp"
@@ -24,6 +25,7 @@ struct QuietSite {
     std::uint64_t return_address; // 0: none
     std::uint64_t list;           // of sites: its version then
     std::uint64_t next;           // the address of the next instruction
+    InstructionRow* row;          // that counts it
     SiteKind kind;
     std::uint8_t general; // the register that it reads or writes
     std::uint8_t width;
@@ -47,6 +49,7 @@ bool learn(QuietSite& place, std::uint64_t return_address) {
     place = {.return_address = return_address,
              .list = site_list_version(),
              .next = instruction->next,
+             .row = &row_of_instruction(site->address, Cause::site_call, static_cast<unsigned>(kind)),
              .kind = kind,
              .general = static_cast<std::uint8_t>(instruction->rm),
              .width = static_cast<std::uint8_t>(instruction->width)};
@@ -91,10 +94,13 @@ bool execute_quiet_site(std::uint64_t return_address) {
     if (!is_known && !learn(site, return_address)) {
         return false;
     }
+    begin_entry(*site.row);
     const bool is_done = site.kind == SiteKind::mov_to_control
                              ? load_root(vcpu.registers.general[site.general])
                              : access_base(site);
     if (is_done) {
+        ++site.row->count;
+        end_cycles();
         ++counters.calls[static_cast<std::uint8_t>(site.kind)];
         vcpu.registers.rip = site.next;
     }
