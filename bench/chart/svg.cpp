@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/chart/svg.hpp"
 
-#include "bench/chart/xml_text.hpp"
+#include "host/svg_elements.hpp"
+#include "host/xml_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace previrt {
@@ -25,41 +25,10 @@ constexpr const char* reference_color = "#8a9199";
 constexpr std::array<const char*, 4> our_colors = {"#0b5fa5", "#5aa9e6", "#123a5e", "#a9d3f2"};
 constexpr std::array<const char*, 4> peer_colors = {"#e08214", "#8e4a9e", "#4d9a5b", "#c23b3b"};
 
-std::string number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f", value);
-    return text.data();
-}
-
-// Of sans-serif letters, in parts of their height: a generous average.
-double width_of(const std::string& text, double size) {
-    return static_cast<double>(characters_of(text)) * size * 0.58;
-}
-
-enum class Anchor : std::uint8_t { start, middle, end };
-
-struct Letters {
-    double size;
-    const char* color;
-    Anchor anchor;
-    const char* style; // further attributes, or empty
-};
-
-std::string text_at(double x, double y, const std::string& text, const Letters& letters) {
-    constexpr std::array<const char*, 3> anchors = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
-    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" font-size=\"" + number(letters.size) +
-           "\" fill=\"" + letters.color + "\"" + anchors.at(static_cast<std::size_t>(letters.anchor)) +
-           letters.style + ">" + escape_xml(text) + "</text>\n";
-}
-
-std::string rectangle(const char* kind, double x, double y, double wide, double high, const char* color) {
-    return std::string("<rect class=\"") + kind + "\" x=\"" + number(x) + "\" y=\"" + number(y) +
-           "\" width=\"" + number(wide) + "\" height=\"" + number(high) + "\" fill=\"" + color + "\"";
-}
-
 std::string vertical(double x, double from, double to, const char* color, double thick) {
-    return "<line x1=\"" + number(x) + "\" y1=\"" + number(from) + "\" x2=\"" + number(x) + "\" y2=\"" +
-           number(to) + "\" stroke=\"" + color + "\" stroke-width=\"" + number(thick) + "\"/>\n";
+    return "<line x1=\"" + svg_number(x) + "\" y1=\"" + svg_number(from) + "\" x2=\"" + svg_number(x) +
+           "\" y2=\"" + svg_number(to) + "\" stroke=\"" + color + "\" stroke-width=\"" + svg_number(thick) +
+           "\"/>\n";
 }
 
 class Drawing {
@@ -68,12 +37,12 @@ public:
         for (const Panel& panel : chart.panels) {
             choose_colors(panel);
             for (const BarGroup& group : panel.groups) {
-                left_ =
-                    std::max({left_, width_of(group.name, name_size), width_of(group.detail, detail_size)});
+                left_ = std::max(
+                    {left_, svg_width_of(group.name, name_size), svg_width_of(group.detail, detail_size)});
             }
         }
         for (const Colored& entry : colors_) {
-            left_ = names_bars() ? std::max(left_, width_of(entry.name, name_size)) : left_;
+            left_ = names_bars() ? std::max(left_, svg_width_of(entry.name, name_size)) : left_;
         }
         left_ = margin + std::min(left_, longest_name) + 10;
     }
@@ -83,11 +52,7 @@ public:
         for (const Panel& panel : chart_.panels) {
             draw_panel(panel);
         }
-        return R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" + number(width) + "\" height=\"" +
-               number(y_) + "\" viewBox=\"0 0 " + number(width) + " " + number(y_) +
-               R"(" role="img" font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif">)" + "\n<title>" +
-               escape_xml(chart_.title) + "</title>\n" + rectangle("paper", 0, 0, width, y_, "#ffffff") +
-               "/>\n" + body_ + "</svg>\n";
+        return svg_head(width, y_, chart_.title) + body_ + svg_end;
     }
 
 private:
@@ -117,10 +82,10 @@ private:
 
     void draw_head() {
         y_ = margin + 14;
-        body_ += text_at(margin, y_, chart_.title, {17, ink, Anchor::start, " font-weight=\"bold\""});
+        body_ += svg_text(margin, y_, chart_.title, {17, ink, SvgAnchor::start, " font-weight=\"bold\""});
         if (!chart_.source.empty()) {
             y_ += 19;
-            body_ += text_at(margin, y_, chart_.source, {11, faint_ink, Anchor::start, ""});
+            body_ += svg_text(margin, y_, chart_.source, {11, faint_ink, SvgAnchor::start, ""});
         }
         if (names_bars()) {
             y_ += 6;
@@ -129,7 +94,7 @@ private:
         y_ += 24;
         double x = margin;
         for (const Colored& entry : colors_) {
-            body_ += rectangle("key", place_of_key(x, entry.name), y_ - 10, 12, 12, entry.color) + "/>\n";
+            body_ += svg_rectangle("key", place_of_key(x, entry.name), y_ - 10, 12, 12, entry.color) + "/>\n";
             x = text_of_key(x, entry.name);
         }
         if (!chart_.base_line.empty()) {
@@ -147,7 +112,7 @@ private:
 
     // Begins a line if this entry does not fit.
     double place_of_key(double& x, const std::string& name) {
-        if (x > margin && x + 18 + width_of(name, name_size) > width - margin) {
+        if (x > margin && x + 18 + svg_width_of(name, name_size) > width - margin) {
             x = margin;
             y_ += 18;
         }
@@ -155,8 +120,8 @@ private:
     }
 
     double text_of_key(double x, const std::string& name) {
-        body_ += text_at(x + 18, y_, name, {name_size, ink, Anchor::start, ""});
-        return x + 18 + width_of(name, name_size) + 22;
+        body_ += svg_text(x + 18, y_, name, {name_size, ink, SvgAnchor::start, ""});
+        return x + 18 + svg_width_of(name, name_size) + 22;
     }
 
     [[nodiscard]] double height_of_bar(const Panel& panel) const {
@@ -185,7 +150,7 @@ private:
         if (!panel.axis_title.empty()) {
             const std::string title =
                 names_bars() ? panel.axis_title + " of " + panel.groups.front().name : panel.axis_title;
-            body_ += text_at(margin, y_, title, {name_size, ink, Anchor::start, " font-weight=\"bold\""});
+            body_ += svg_text(margin, y_, title, {name_size, ink, SvgAnchor::start, " font-weight=\"bold\""});
             y_ += 18;
         }
         draw_sides(panel);
@@ -210,10 +175,10 @@ private:
     void draw_sides(const Panel& panel) {
         const double base = place(panel, panel.axis.base());
         if (!panel.below.empty() && base > begin_) {
-            body_ += text_at(base - 8, y_, "\u25c0 " + panel.below, {11, faint_ink, Anchor::end, ""});
+            body_ += svg_text(base - 8, y_, "\u25c0 " + panel.below, {11, faint_ink, SvgAnchor::end, ""});
         }
         if (!panel.above.empty()) {
-            body_ += text_at(base + 8, y_, panel.above + " \u25b6", {11, faint_ink, Anchor::start, ""});
+            body_ += svg_text(base + 8, y_, panel.above + " \u25b6", {11, faint_ink, SvgAnchor::start, ""});
         }
         y_ += panel.below.empty() && panel.above.empty() ? 0 : 17;
     }
@@ -222,14 +187,14 @@ private:
         for (std::size_t i = 0; i < panel.axis.marks().size(); ++i) {
             const double x = place(panel, panel.axis.marks()[i]);
             body_ += vertical(x, top, y_, "#d1d9e0", 1);
-            body_ += text_at(x, labels, panel.marks.at(i), {10, faint_ink, Anchor::middle, ""});
+            body_ += svg_text(x, labels, panel.marks.at(i), {10, faint_ink, SvgAnchor::middle, ""});
         }
     }
 
     void draw_group(const Panel& panel, const BarGroup& group, bool has_band) {
         const double high = height_of(panel, group);
         if (has_band) {
-            bands_ += rectangle("band", margin / 2, y_, width - margin, high, "#f3f5f8") + "/>\n";
+            bands_ += svg_rectangle("band", margin / 2, y_, width - margin, high, "#f3f5f8") + "/>\n";
         }
         const double middle = y_ + (high / 2);
         if (!names_bars()) {
@@ -246,9 +211,10 @@ private:
 
     void draw_name(const BarGroup& group, double middle) {
         const double name = middle + (group.detail.empty() ? 4 : -2);
-        body_ += text_at(left_ - 10, name, group.name, {name_size, ink, Anchor::end, ""});
+        body_ += svg_text(left_ - 10, name, group.name, {name_size, ink, SvgAnchor::end, ""});
         if (!group.detail.empty()) {
-            body_ += text_at(left_ - 10, name + 14, group.detail, {detail_size, faint_ink, Anchor::end, ""});
+            body_ +=
+                svg_text(left_ - 10, name + 14, group.detail, {detail_size, faint_ink, SvgAnchor::end, ""});
         }
     }
 
@@ -259,20 +225,20 @@ private:
         const double text = y + (high / 2) + (size * 0.35);
         const std::string& name = panel.series.at(series).name;
         if (names_bars()) {
-            body_ += text_at(left_ - 10, text, name, {name_size, ink, Anchor::end, ""});
+            body_ += svg_text(left_ - 10, text, name, {name_size, ink, SvgAnchor::end, ""});
         }
         const std::optional<Bar>& bar = group.bars[series];
         if (!bar) {
-            body_ += text_at(base + 4, text, "not measured",
-                             {size, faint_ink, Anchor::start, " font-style=\"italic\""});
+            body_ += svg_text(base + 4, text, "not measured",
+                              {size, faint_ink, SvgAnchor::start, " font-style=\"italic\""});
             return;
         }
         const double end = place(panel, bar->value);
-        body_ += rectangle("bar", std::min(base, end), y, std::abs(end - base), high, color_of(name)) +
+        body_ += svg_rectangle("bar", std::min(base, end), y, std::abs(end - base), high, color_of(name)) +
                  "><title>" + escape_xml(group.name + ", " + name + ": " + bar->text) + "</title></rect>\n";
         const bool is_left = bar->value < panel.axis.base();
-        body_ += text_at(is_left ? end - 4 : end + 4, text, bar->text,
-                         {size, ink, is_left ? Anchor::end : Anchor::start, ""});
+        body_ += svg_text(is_left ? end - 4 : end + 4, text, bar->text,
+                          {size, ink, is_left ? SvgAnchor::end : SvgAnchor::start, ""});
     }
 
     [[nodiscard]] double place(const Panel& panel, double value) const {

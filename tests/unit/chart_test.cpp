@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/chart/axis.hpp"
 #include "bench/chart/panels.hpp"
-#include "bench/chart/xml_text.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
 #include "host/temporary_directory.hpp"
+#include "host/xml_text.hpp"
 
 #include <filesystem>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/chart/xml_text.hpp"
+#include "host/xml_text.hpp"
 
 #include <algorithm>
 
