@@ -40,13 +40,18 @@ std::size_t place_of(InstructionKey key) {
 
 } // namespace
 
-InstructionRow& row_of_instruction(std::uint64_t address, Cause cause, unsigned kind) {
-    if (address == address_of_programs) {
-        return instruction_counts.programs[static_cast<std::size_t>(cause)];
-    }
-    const InstructionKey key = InstructionKey::of(address, cause, kind);
+namespace {
+
+InstructionRow& row_of_key(InstructionKey key, Cause cause) {
     InstructionRow& first = instruction_counts.rows[place_of(key)];
     return first.key.bits == key.bits ? first : find_or_make_row(key, cause);
+}
+
+} // namespace
+
+InstructionRow& row_of_instruction(std::uint64_t address, Cause cause, unsigned kind) {
+    return address == address_of_programs ? instruction_counts.programs[static_cast<std::size_t>(cause)]
+                                          : row_of_key(InstructionKey::of(address, cause, kind), cause);
 }
 
 [[gnu::noinline, gnu::cold]] void add_cycles() {
@@ -54,19 +59,28 @@ InstructionRow& row_of_instruction(std::uint64_t address, Cause cause, unsigned 
     row.cycles += processor::read_time_stamp() - instruction_entry.began;
 }
 
-[[gnu::noinline]] void count_crossing(unsigned number) {
-    const InstructionRow* const entry = instruction_entry.row;
-    const bool is_elsewhere =
-        entry >= std::begin(instruction_counts.elsewhere) && entry < std::end(instruction_counts.elsewhere);
-    if (is_elsewhere) {
+namespace {
+
+// The entry is not counted yet, or has a row without an address.
+[[gnu::noinline]] void count_other_crossing(unsigned number) {
+    const InstructionRow* const row = instruction_entry.row;
+    if (row >= std::begin(instruction_counts.elsewhere) && row < std::end(instruction_counts.elsewhere)) {
         count_elsewhere(Cause::crossing);
-        return;
+    } else {
+        const std::uint64_t address = row != nullptr ? address_of_programs : instruction_entry.address;
+        ++row_of_instruction(address, Cause::crossing, number).count;
     }
-    std::uint64_t address = instruction_entry.address;
-    if (entry != nullptr) {
-        address = entry->key.bits != 0 ? entry->key.address() : address_of_programs;
+}
+
+} // namespace
+
+[[gnu::noinline]] void count_crossing(unsigned number) {
+    const InstructionRow* const row = instruction_entry.row;
+    if (row != nullptr && row->key.bits != 0) {
+        ++row_of_key(row->key.with(Cause::crossing, number), Cause::crossing).count;
+    } else {
+        count_other_crossing(number);
     }
-    ++row_of_instruction(address, Cause::crossing, number).count;
 }
 
 void count_elsewhere(Cause cause) {

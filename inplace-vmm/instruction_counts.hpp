@@ -47,6 +47,11 @@ struct InstructionKey {
         return {(address << address_shift) |
                 (std::uint64_t{static_cast<std::uint8_t>(cause)} << cause_shift) | (kind & kind_mask)};
     }
+    // Of the same address.
+    [[nodiscard]] constexpr InstructionKey with(Cause cause, unsigned kind) const {
+        constexpr std::uint64_t rest = (std::uint64_t{1} << address_shift) - 1;
+        return {(bits & ~rest) | of(0, cause, kind).bits};
+    }
     [[nodiscard]] constexpr std::uint64_t address() const {
         return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> address_shift);
     }
