@@ -30,6 +30,7 @@ struct RunOptions {
     std::vector<std::string> environment;   // of the command, in addition: NAME=VALUE, or NAME
     int sessions = -1;    // a listening socket, for clients that bring further commands; -1: none
     int consoles = -1;    // likewise, for clients that show the console
+    int counts = -1;      // likewise, for clients that watch the counts of instructions
     std::string stats;    // a file for the VMM's counters; empty: none
     bool isolate = false; // user mode has memory of its own: by page tables under KVM, by processes of its
                           // own in a process. On Xen that is always so
@@ -37,6 +38,7 @@ struct RunOptions {
     bool rewrite = true;              // otherwise the VMM leaves the guest's instructions unchanged
     bool is_own_process = false;      // it only runs this guest: run_guest gives up the rest
     int counters = -1;                // the open descriptor of `stats`; -1: not open
+    bool count_cycles = false;        // beside each count of an instruction
     bool require_isolation = false;   // refuse to run if a layer between guest and host is missing
     bool strict = false;              // an access that no device answers ends the guest
     double timeout = 0;               // seconds; 0: none

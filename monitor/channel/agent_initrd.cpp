@@ -62,6 +62,7 @@ GuestPackageOptions package_options(const RunOptions& options) {
                                 .append = options.append,
                                 .memory = options.memory,
                                 .print_counters = !options.stats.empty(),
+                                .count_cycles = options.count_cycles,
                                 .strict = options.strict};
     if (has_agent(options)) {
         const bool is_quiet = !options.command.empty() && !options.verbose;

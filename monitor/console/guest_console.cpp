@@ -34,7 +34,7 @@ MonitoredConsole::MonitoredConsole(const RunOptions& options, const ConsoleEvent
                                    monitored::ConsoleRing& output, monitored::ConsoleRing& input,
                                    std::function<void()> input_came)
     : options_(options), events_(events), output_(output), input_(input), input_came_(std::move(input_came)),
-      host_(options) {}
+      host_(options), counts_clients_(options.counts) {}
 
 void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
     if (terminal) {
@@ -48,7 +48,9 @@ void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
             {.fd = reads ? events_.output.number() : -1, .events = POLLIN, .revents = 0},
             {.fd = events_.ended.number(), .events = POLLIN, .revents = 0},
             {.fd = ending_signals.number(), .events = POLLIN, .revents = 0}};
-        const std::size_t of_guest = waiting.size();
+        const std::size_t of_counts = waiting.size();
+        counts_clients_.add_wanted(waiting);
+        const std::size_t of_host = waiting.size();
         host_.add_wanted(waiting, wants_keys());
         const int wait = !reads || output_.wait() ? milliseconds_to_wait() : 0;
         if (poll(waiting.data(), waiting.size(), wait) < 0 && errno != EINTR) {
@@ -68,7 +70,8 @@ void MonitoredConsole::relay(const Descriptor& ending_signals, bool terminal) {
             end_.ended_by = "a signal";
             break;
         }
-        host_.polled(std::span(waiting).subspan(of_guest));
+        counts_clients_.polled(std::span(waiting).subspan(of_counts, of_host - of_counts));
+        host_.polled(std::span(waiting).subspan(of_host));
         if (host_.typed_end()) {
             end_.ended_by = "Ctrl-]";
             break;

@@ -7,6 +7,7 @@
 #include "monitor/console/ring_ends.hpp"
 #include "monitor/console/vmm_console.hpp"
 #include "monitor/options.hpp"
+#include "monitor/profile/counts_clients.hpp"
 #include "monitor/qemu/machine.hpp"
 
 #include <chrono>
@@ -29,6 +30,10 @@ public:
     // `input_came`: rings the guest for its input ring.
     MonitoredConsole(const RunOptions& options, const ConsoleEvents& events, monitored::ConsoleRing& output,
                      monitored::ConsoleRing& input, std::function<void()> input_came);
+
+    // For clients that watch: the VMM's counts of instructions, in memory of this process. nullopt: it has
+    // none.
+    void serve(const std::optional<CountsMemory>& counts) { counts_clients_.serve(counts); }
 
     // Call it when this thread has no more privileges than it needs.
     void begin() { host_.begin(); }
@@ -60,6 +65,7 @@ private:
     RingWriter input_;
     std::function<void()> input_came_;
     HostConsole host_;
+    CountsClients counts_clients_;
     bool stop_ = false;
     std::string tail_;
     VmmConsole vmm_;

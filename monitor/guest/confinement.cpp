@@ -116,11 +116,15 @@ void confine_relay_thread(pid_t group) {
     filter.apply();
 }
 
-void confine_console_thread(int listener, pid_t group) {
+void confine_console_thread(const ConsoleListeners& listeners, pid_t group) {
     CallFilter filter;
     allow_relay(filter, group);
-    if (listener >= 0) {
-        filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, listener)});
+    for (const int listener : {listeners.console, listeners.counts}) {
+        if (listener >= 0) {
+            filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, listener)});
+        }
+    }
+    if (listeners.console >= 0 || listeners.counts >= 0) {
         filter.allow({SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(close)});
     }
     filter.apply();

@@ -20,8 +20,13 @@ void confine_one_of_several(int processor, int machine);
 void confine_vmm_processor_thread(int processor, int machine);
 // A relay of packets. It rings the guest's group of processes by a signal; 0: no processes.
 void confine_relay_thread(pid_t group = 0);
-// The same for the console. Clients of this machine connect to the listener; -1: there is none.
-void confine_console_thread(int listener, pid_t group = 0);
+// The same for the console. Clients of this machine connect to the listeners, of the console and of the
+// counts of instructions; -1: there is none.
+struct ConsoleListeners {
+    int console = -1;
+    int counts = -1;
+};
+void confine_console_thread(const ConsoleListeners& listeners, pid_t group = 0);
 // The same for the ports of a console device.
 void confine_port_thread(pid_t group = 0);
 // The way in which a disk's thread calls the guest.

@@ -67,7 +67,8 @@ void confine(const RunOptions& options, const ProcessorThread& processor, const 
                                                                      .connects = packets.connects,
                                                                      .has_disks = has_disks,
                                                                      .sessions = options.sessions,
-                                                                     .consoles = options.consoles});
+                                                                     .consoles = options.consoles,
+                                                                     .counts = options.counts});
         missing.names.insert(missing.names.end(), of_monitor.begin(), of_monitor.end());
     }
     judge_isolation(options, missing);
@@ -137,7 +138,8 @@ MonitoredEnd run_with_console(const RunOptions& options, MonitoredConsole& conso
     of_console.of([&] {
         std::thread([&] {
             of_console.of([&] {
-                confine_console_thread(options.consoles, processor.group);
+                confine_console_thread({.console = options.consoles, .counts = options.counts},
+                                       processor.group);
                 console.relay(signals, terminal && terminal->active());
             });
         }).join();

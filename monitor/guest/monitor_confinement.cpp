@@ -118,7 +118,7 @@ void filter_monitor(const MonitorNeeds& needs) {
     if (needs.has_disks) {
         allow_disks(filter);
     }
-    for (const int listener : {needs.sessions, needs.consoles}) {
+    for (const int listener : {needs.sessions, needs.consoles, needs.counts}) {
         if (listener >= 0) {
             filter.allow(SCMP_SYS(accept4), {CallFilter::equals_int(0, listener)});
         }

@@ -17,6 +17,7 @@ struct MonitorNeeds {
     bool has_disks = false;
     int sessions = -1; // sockets to which clients of this machine connect
     int consoles = -1;
+    int counts = -1;
 };
 
 // Called before there is a guest. All threads of this process, present and future, keep only the system calls

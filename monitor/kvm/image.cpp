@@ -5,6 +5,7 @@
 #include "backends/kvm/privileged/contract/layout.hpp"
 #include "devices/platform/pc.hpp"
 #include "host/input_error.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "toolchain/image/elf_image.hpp"
 
 #include <algorithm>
@@ -101,6 +102,13 @@ void check_header(const ImageHeader& header, const VmmSegments& image) {
         throw InputError("its event word is not aligned");
     }
     check_inside(image, "event word", header.event_word, sizeof(std::uint32_t), true);
+    if (header.instruction_counts % alignof(InstructionCounts) != 0) {
+        throw InputError("its counts of instructions are not aligned");
+    }
+    if (header.instruction_counts != 0) {
+        check_inside(image, "counts of instructions", header.instruction_counts, sizeof(InstructionCounts),
+                     true);
+    }
 }
 
 void check_header(const kvm_privileged::ImageHeader& header, const VmmSegments& image) {
@@ -140,6 +148,11 @@ Image read(const std::string& path, std::vector<std::uint8_t> file, std::uint64_
 
 std::uint64_t VmmSegments::offset_of(const LoadSegment& segment) {
     return segment.virtual_address - image_address;
+}
+
+std::optional<std::uint64_t> KvmImage::instruction_counts_offset() const {
+    return header.instruction_counts != 0 ? std::optional(header.instruction_counts - image_address)
+                                          : std::nullopt;
 }
 
 KvmImage read_kvm_image(const std::string& path, std::vector<std::uint8_t> file) {

@@ -6,6 +6,7 @@
 #include "toolchain/pack/load_segments.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct VmmSegments {
 
 struct KvmImage : VmmSegments {
     kvm::ImageHeader header;
+
+    // In the VMM's memory. nullopt: this VMM has none.
+    [[nodiscard]] std::optional<std::uint64_t> instruction_counts_offset() const;
 };
 struct PrivilegedImage : VmmSegments {
     kvm_privileged::ImageHeader header;

@@ -2,11 +2,13 @@
 #include "monitor/kvm/machine.hpp"
 
 #include "backends/kvm/deprivileged/contract/layout.hpp"
+#include "backends/kvm/deprivileged/contract/level_0_counts.hpp"
 #include "host/input_error.hpp"
 #include "monitor/kvm/host.hpp"
 #include "monitor/kvm/interface.hpp"
 #include "monitor/kvm/report.hpp"
 #include "monitor/kvm/time.hpp"
+#include "monitor/profile/counts_json.hpp"
 
 #include <atomic>
 #include <iostream>
@@ -40,7 +42,8 @@ KvmMachine::KvmMachine(const Descriptor& kvm, const KvmImage& image, const RunOp
       memory_(file_.number() >= 0 ? Mapping::of_guest(layout_.bytes(), file_)
                                   : Mapping::of_guest(layout_.bytes())),
       machine_(kvm_request(kvm, KVM_CREATE_VM, "KVM_CREATE_VM")),
-      event_word_(image.header.event_word - image_address), events_(make_events()), called_(make_event()) {
+      event_word_(image.header.event_word - image_address),
+      instruction_counts_(image.instruction_counts_offset()), events_(make_events()), called_(make_event()) {
     folders_.share({.file = file_.number(), .offset = 0, .bytes = layout_.guest_memory});
     fill_vmm_memory(vmm_memory(), layout_, image, package);
     kvm_request(machine_, KVM_SET_TSS_ADDR, "KVM_SET_TSS_ADDR", intel_task);
@@ -154,6 +157,18 @@ std::uint32_t& KvmMachine::event_word() const {
     return *reinterpret_cast<std::uint32_t*>(vmm_memory().subspan(event_word_, sizeof(std::uint32_t)).data());
 }
 
+std::optional<CountsMemory> KvmMachine::counts_memory() const {
+    if (!instruction_counts_) {
+        return std::nullopt;
+    }
+    return CountsMemory(vmm_memory().subspan(*instruction_counts_), level_0_call_names);
+}
+
+nlohmann::json KvmMachine::counts() const {
+    const std::optional<CountsMemory> counts = counts_memory();
+    return counts ? counts_to_json(counts->read()) : nlohmann::json::object();
+}
+
 void KvmMachine::call() const {
     if ((std::atomic_ref(event_word()).fetch_or(event_call) & event_call) == 0) {
         eventfd_write(called_.number(), 1);
@@ -172,6 +187,7 @@ MonitoredEnd KvmMachine::run(const RunOptions& options) {
     const auto call_guest = [this] { call(); };
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(layout_.output),
                                                   ring<ConsoleRing>(layout_.input), call_guest);
+    console_->serve(counts_memory());
     const PacketThread packets = packet_thread(network_, handover().network,
                                                {.sent = ring<monitored::PacketRing>(layout_.sent),
                                                 .received = ring<monitored::PacketRing>(layout_.received)},

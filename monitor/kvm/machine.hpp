@@ -42,8 +42,8 @@ public:
     [[nodiscard]] const CommandEnd* command_end() const {
         return channel_ ? channel_->command_end() : nullptr;
     }
-    // For the file of counters, beside the VMM's. There are none.
-    [[nodiscard]] static nlohmann::json counts() { return nlohmann::json::object(); }
+    // For the file of counters, beside those that the VMM prints: all of its counts of instructions.
+    [[nodiscard]] nlohmann::json counts() const;
 
     // For --verbose.
     void describe(std::ostream& output) const;
@@ -55,6 +55,7 @@ private:
     void add_doorbells();
     void add_calls() const;
     [[nodiscard]] std::uint32_t& event_word() const;
+    [[nodiscard]] std::optional<CountsMemory> counts_memory() const;
     void call() const;
     [[nodiscard]] kvm::Handover& handover() const;
     void write_handover(const RunOptions& options);
@@ -72,7 +73,8 @@ private:
     Descriptor file_; // of its memory, if servers of folders map it
     Mapping memory_;
     Descriptor machine_;
-    std::uint64_t event_word_; // its offset in the VMM's memory
+    std::uint64_t event_word_;                        // its offset in the VMM's memory
+    std::optional<std::uint64_t> instruction_counts_; // likewise
     ConsoleEvents events_;
     Descriptor called_; // an eventfd: the boot processor has an interrupt
     std::unique_ptr<KvmProcessors> processors_;

@@ -3,6 +3,7 @@
 
 #include "backends/process/contract/layout.hpp"
 #include "host/input_error.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "toolchain/image/elf_image.hpp"
 
 #include <algorithm>
@@ -39,6 +40,12 @@ ImageHeader read_header(const ProcessImage& image) {
     if (header.event_word < image_address || offset > most_bytes - word || offset % word != 0) {
         throw InputError("its event word lies outside the VMM's 2 MiB, or crosswise");
     }
+    const std::uint64_t counts = header.instruction_counts;
+    if (counts != 0 &&
+        (counts < image_address || counts - image_address > most_bytes - sizeof(InstructionCounts) ||
+         counts % alignof(InstructionCounts) != 0)) {
+        throw InputError("its counts of instructions lie outside the VMM's 2 MiB, or crosswise");
+    }
     return header;
 }
 
@@ -53,6 +60,11 @@ void ProcessImage::copy_to(std::span<std::uint8_t> memory) const {
 
 std::uint64_t ProcessImage::event_word_offset() const {
     return header.event_word - image_address;
+}
+
+std::optional<std::uint64_t> ProcessImage::instruction_counts_offset() const {
+    return header.instruction_counts != 0 ? std::optional(header.instruction_counts - image_address)
+                                          : std::nullopt;
 }
 
 ProcessImage read_process_image(const std::string& path, std::vector<std::uint8_t> file) {

@@ -5,6 +5,7 @@
 #include "toolchain/pack/load_segments.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct ProcessImage {
     // From image_address on.
     void copy_to(std::span<std::uint8_t> memory) const;
     [[nodiscard]] std::uint64_t event_word_offset() const;
+    // nullopt: this VMM has none.
+    [[nodiscard]] std::optional<std::uint64_t> instruction_counts_offset() const;
 };
 
 // Throws InputError: the message begins with the path.

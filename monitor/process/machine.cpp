@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/process/machine.hpp"
 
+#include "backends/process/contract/host_call_counts.hpp"
 #include "backends/process/contract/layout.hpp"
 #include "host/input_error.hpp"
 #include "monitor/guest/confinement.hpp"
 #include "monitor/process/clone_quota.hpp"
 #include "monitor/process/filter.hpp"
 #include "monitor/process/layout.hpp"
+#include "monitor/profile/counts_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +20,7 @@
 #include <fcntl.h>
 #include <iostream>
 #include <linux/futex.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -66,8 +69,9 @@ void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std:
 
 ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
                                const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
-                               std::span<const ProcessPlan> plans)
-    : event_word_(image.event_word_offset()),
+                               KernelMove kernel, std::span<const ProcessPlan> plans)
+    : event_word_(image.event_word_offset()), instruction_counts_(image.instruction_counts_offset()),
+      kernel_(kernel),
       bounds_(bound_guest(options.memory, options.cpus, read_most_mappings(), options.isolate)),
       events_(make_events()), network_(open_guest_network(options.net, options.command.empty())),
       folders_(options), disks_(options.disks), channel_(open_guest_channel(options)), ports_(options) {
@@ -261,6 +265,18 @@ void ProcessMachine::end() const {
     }
 }
 
+std::optional<CountsMemory> ProcessMachine::counts_memory() const {
+    if (!instruction_counts_) {
+        return std::nullopt;
+    }
+    return CountsMemory(memory_->bytes().subspan(*instruction_counts_), process::host_call_names, kernel_);
+}
+
+nlohmann::json ProcessMachine::counts() const {
+    const std::optional<CountsMemory> counts = counts_memory();
+    return counts ? counts_to_json(counts->read()) : nlohmann::json::object();
+}
+
 MissingLayers ProcessMachine::missing() const {
     MissingLayers missing{.names = missing_layers(first_.layers), .reason = first_.layers.lacking};
     if (!watch_->lacking().empty()) {
@@ -276,6 +292,7 @@ MonitoredEnd ProcessMachine::run(const RunOptions& options) {
     const auto call_guest = [this] { call(); };
     console_ = std::make_unique<MonitoredConsole>(options, events_, ring<ConsoleRing>(handover_.output),
                                                   ring<ConsoleRing>(handover_.input), call_guest);
+    console_->serve(counts_memory());
     const PacketThread packets =
         packet_thread(network_, guests_handover().network,
                       {.sent = ring<monitored::PacketRing>(handover_.network.sent),

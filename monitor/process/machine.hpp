@@ -31,7 +31,8 @@ class ProcessMachine {
 public:
     // Throws InputError if this machine refuses something.
     ProcessMachine(const RunOptions& options, const ProcessImage& image, const monitored::ClockStart& clock,
-                   std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans = process_plans);
+                   std::vector<std::uint8_t> package, KernelMove kernel = {},
+                   std::span<const ProcessPlan> plans = process_plans);
     ~ProcessMachine();
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;
@@ -42,6 +43,9 @@ public:
     [[nodiscard]] const CommandEnd* command_end() const {
         return channel_ ? channel_->command_end() : nullptr;
     }
+    // For the file of counters, beside those that the VMM prints: all of its counts of instructions.
+    [[nodiscard]] nlohmann::json counts() const;
+
     // For --verbose.
     void describe(std::ostream& output) const;
     void describe_end(std::ostream& output) const;
@@ -62,7 +66,11 @@ private:
     [[nodiscard]] MissingLayers missing() const;
     void end() const;
 
-    std::uint64_t event_word_; // offset in the VMM's memory
+    [[nodiscard]] std::optional<CountsMemory> counts_memory() const;
+
+    std::uint64_t event_word_;                        // offset in the VMM's memory
+    std::optional<std::uint64_t> instruction_counts_; // likewise
+    KernelMove kernel_;
     GuestBounds bounds_;
     process::Handover handover_{};
     Descriptor file_;

@@ -12,8 +12,10 @@
 #include "monitor/process/machine.hpp"
 #include "previrt/layout_constants.hpp"
 #include "toolchain/pack/guest_package.hpp"
+#include "toolchain/pack/load_segments.hpp"
 #include "toolchain/pack/vmm_image.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,16 +34,34 @@ struct PreparedGuest {
     monitored::ClockStart clock;
     std::string kernel_sha256;
     std::vector<std::uint8_t> package;
+    KernelMove move;
 };
+
+// The first address of its segments in the last 2 GiB.
+std::uint64_t first_high_address(const GuestKernel& kernel) {
+    constexpr std::uint64_t last_two_gib = 0xffffffff80000000;
+    std::uint64_t first = 0;
+    for (const LoadSegment& segment : read_load_segments(kernel.elf)) {
+        if (segment.virtual_address >= last_two_gib) {
+            first = first == 0 ? segment.virtual_address : std::min(first, segment.virtual_address);
+        }
+    }
+    return first;
+}
 
 PreparedGuest prepare(const RunOptions& options) {
     const ProcessClock measured;
     GuestKernel kernel = load_guest_kernel(options.kernel, options.memory);
+    const std::uint64_t linked = first_high_address(kernel);
     slide_guest_kernel(kernel, process::kernel_address, layout_constants);
+    const KernelMove move{.begin = process::kernel_address,
+                          .bytes = linked != 0 ? process::kernel_room : 0,
+                          .distance = linked - process::kernel_address};
     const monitored::ClockStart clock = measured.read();
     return {.clock = clock,
             .kernel_sha256 = kernel.sha256,
-            .package = make_guest_package(kernel, package_options(options))};
+            .package = make_guest_package(kernel, package_options(options)),
+            .move = move};
 }
 
 // A memory file may be larger than the machine's memory.
@@ -72,7 +92,7 @@ std::string advice_on_mappings() {
 RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
     options.announce(guest.kernel_sha256);
     warn_of_too_much(options.memory);
-    ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package));
+    ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package), guest.move);
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
     }
@@ -83,7 +103,7 @@ RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
     if (options.verbose) {
         machine.describe_end(std::cerr);
     }
-    return judge_monitored_guest(options, machine.console(), end, "the host", nlohmann::json::object(),
+    return judge_monitored_guest(options, machine.console(), end, "the host", machine.counts(),
                                  machine.command_end());
 }
 

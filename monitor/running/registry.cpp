@@ -31,6 +31,7 @@ namespace {
 // Of sockets. No name has one: names have no ".".
 constexpr const char* sessions_suffix = ".socket";
 constexpr const char* consoles_suffix = ".console";
+constexpr const char* counts_suffix = ".counts";
 
 [[noreturn]] void fail(const std::string& place) {
     throw InputError(place + ": " + std::generic_category().message(errno));
@@ -102,6 +103,7 @@ Descriptor lock_directory() {
 void remove_files(const std::string& path) {
     unlink((path + sessions_suffix).c_str());
     unlink((path + consoles_suffix).c_str());
+    unlink((path + counts_suffix).c_str());
     unlink(path.c_str());
 }
 
@@ -236,6 +238,7 @@ bool GuestEntry::enter(const RunOptions& options) {
     write_description(options, "", false);
     sessions_ = listen_at(path + sessions_suffix);
     consoles_ = listen_at(path + consoles_suffix);
+    counts_ = listen_at(path + counts_suffix);
     return true;
 }
 
@@ -310,9 +313,24 @@ void await_end(const std::string& name) {
     }
 }
 
+namespace {
+
+const char* suffix_of(ClientKind kind) {
+    switch (kind) {
+    case ClientKind::session:
+        break;
+    case ClientKind::console:
+        return consoles_suffix;
+    case ClientKind::counts:
+        return counts_suffix;
+    }
+    return sessions_suffix;
+}
+
+} // namespace
+
 Descriptor connect_to_guest(const RunningGuest& guest, ClientKind kind) {
-    const std::string path =
-        path_of(guest.name) + (kind == ClientKind::console ? consoles_suffix : sessions_suffix);
+    const std::string path = path_of(guest.name) + suffix_of(kind);
     const sockaddr_un address = address_of(path);
     Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (connection.number() < 0 ||

@@ -35,9 +35,11 @@ public:
     GuestEntry& operator=(const GuestEntry&) = delete;
     ~GuestEntry();
 
-    // Sockets for clients that bring commands, and for those that show the console.
+    // Sockets for clients that bring commands, for those that show the console, and for those that watch the
+    // counts of instructions.
     [[nodiscard]] int sessions() const { return sessions_.number(); }
     [[nodiscard]] int consoles() const { return consoles_.number(); }
+    [[nodiscard]] int counts() const { return counts_.number(); }
     // The place is known.
     void describe(const RunOptions& options, const std::string& place, bool takes_commands) const;
 
@@ -52,6 +54,7 @@ private:
     Descriptor file_;
     Descriptor sessions_;
     Descriptor consoles_;
+    Descriptor counts_;
 };
 
 // By their names.
@@ -63,7 +66,7 @@ RunningGuest running_guest(const std::string& name);
 // Returns after 10 s at the latest.
 void await_end(const std::string& name);
 // A connection to the guest's monitor. Throws InputError.
-enum class ClientKind : std::uint8_t { session, console };
+enum class ClientKind : std::uint8_t { session, console, counts };
 Descriptor connect_to_guest(const RunningGuest& guest, ClientKind kind);
 
 } // namespace previrt

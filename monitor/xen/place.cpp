@@ -26,6 +26,7 @@ PackedGuest pack(const RunOptions& options, const std::string& directory) {
                                        .output = directory,
                                        .vmm = {},
                                        .print_counters = !options.stats.empty(),
+                                       .count_cycles = options.count_cycles,
                                        .strict = options.strict});
     options.announce(packed.kernel_sha256);
     return packed;

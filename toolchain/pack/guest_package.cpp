@@ -57,6 +57,7 @@ std::vector<std::uint8_t> make_guest_package(const GuestKernel& kernel, const Gu
     const std::string command_line = guest_command_line(options.append);
     check_sizes(options, kernel, initrd.size(), command_line);
     return make_package({.flags = (options.print_counters ? std::uint32_t{package_print_counters} : 0) |
+                                  (options.count_cycles ? std::uint32_t{package_count_cycles} : 0) |
                                   (options.strict ? std::uint32_t{package_strict} : 0),
                          .guest_memory = options.memory,
                          .kernel = kernel.elf,

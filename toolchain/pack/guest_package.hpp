@@ -14,7 +14,8 @@ struct GuestPackageOptions {
     std::string append;
     std::uint64_t memory = 0; // the size for which the kernel was loaded
     bool print_counters = false;
-    bool strict = false; // an access that no device answers ends the guest
+    bool count_cycles = false; // of the VMM, beside its counts of instructions
+    bool strict = false;       // an access that no device answers ends the guest
     // An archive in front of the initrd; may be left out.
     std::vector<std::uint8_t> before_initrd = {}; // NOLINT(readability-redundant-member-init)
 };

@@ -19,6 +19,7 @@ PackedGuest pack_for_xen(const PackOptions& options) {
                                     .append = options.append,
                                     .memory = options.memory,
                                     .print_counters = options.print_counters,
+                                    .count_cycles = options.count_cycles,
                                     .strict = options.strict});
 
     make_directories(options.output);

@@ -16,6 +16,7 @@ struct PackOptions {
     std::string domain = "guest"; // its name
     std::string vmm;              // empty: the one that was built with this previrt
     bool print_counters = false;
+    bool count_cycles = false;
     bool strict = false; // an access that no device answers ends the guest
 };
 

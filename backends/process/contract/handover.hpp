@@ -23,7 +23,7 @@ struct ImageHeader {
     std::uint64_t image_end;
     std::uint64_t
         event_word; // 32 bits: the monitor sets it and wakes waiters (futex), before it sends its signal
-    std::uint64_t instruction_counts; // InstructionCounts: the monitor reads it
+    std::uint64_t instruction_counts; // InstructionCounts, which the monitor reads; 0: none
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'p', 'r', 'o', 'c'};
 

@@ -36,7 +36,7 @@ struct ImageHeader {
     std::uint64_t processor_entry;
     std::uint64_t processor_start;
     std::uint64_t processor_end;
-    std::uint64_t instruction_counts; // InstructionCounts: the monitor reads it
+    std::uint64_t instruction_counts; // InstructionCounts, which the monitor reads; 0: none
 };
 constexpr char image_magic[8] = {'p', 'v', 't', '-', 'k', 'v', 'm', '\0'};
 
