@@ -20,7 +20,7 @@ _previrt() {
         words=$(_previrt_commands)
     elif [[ $word == -* ]]; then
         words=$(_previrt_options "${COMP_WORDS[1]}")
-    elif [ "$COMP_CWORD" -eq 2 ] && [[ ${COMP_WORDS[1]} == @(console|exec|stop) ]]; then
+    elif [ "$COMP_CWORD" -eq 2 ] && [[ ${COMP_WORDS[1]} == @(console|exec|stop|top) ]]; then
         words=$(_previrt_guests)
     fi
     # Without a word of previrt's, a file's name is completed.

@@ -11,7 +11,7 @@ asm(R"(
     .section .header, "a"
     .ascii "pvt-kvm\0"
     .quad guest_entry, global_table, 56, local_table, 16, interrupt_table, 4096, task, 104, event_word
-    .quad guest_entry, guest_entry, guest_entry, own_pages, own_pages
+    .quad guest_entry, guest_entry, guest_entry, own_pages, own_pages, 0
     .text
     .global guest_entry
 guest_entry:

@@ -100,6 +100,10 @@ TEST(KvmImage, WhatTheHeaderNamesLiesInIt) {
     refused([](auto& parts) { parts.header.processor_end = image_address + (508 * page_size); },
             "processors' own memory lies outside its writable segments");
     refused([](auto& parts) { parts.header.event_word += 1; }, "event word is not aligned");
+    refused([](auto& parts) { parts.header.instruction_counts = kvm_data + 4; },
+            "counts of instructions are not aligned");
+    refused([](auto& parts) { parts.header.instruction_counts = kvm_data; },
+            "counts of instructions lies outside"); // they are larger
     refused([](auto& parts) { parts.header.event_word = image_address; },
             "event word lies outside its writable");
     refused([](auto& parts) { parts.header.global_table_bytes = 65537; },

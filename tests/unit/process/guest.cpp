@@ -11,7 +11,7 @@
 asm(R"(
     .section .header, "a"
     .ascii "pvt-proc"
-    .quad image_end, event_word
+    .quad image_end, event_word, 0
     .text
     .global first_host_entry
 first_host_entry:

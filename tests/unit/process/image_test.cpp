@@ -5,6 +5,7 @@
 #include "backends/process/contract/layout.hpp"
 #include "host/file.hpp"
 #include "host/input_error.hpp"
+#include "inplace-vmm/instruction_counts.hpp"
 #include "monitor/process/host.hpp"
 #include "monitor/process/layout.hpp"
 #include "tests/unit/make_elf.hpp"
@@ -112,6 +113,20 @@ TEST(ProcessImage, TheMonitorsWordIsTheVmms) {
     const auto last = [](auto& parts) { parts.header.event_word = handover_address - 4; };
     EXPECT_EQ(read_process_image("vmm", make_image(last)).event_word_offset(),
               handover_address - 4 - image_address);
+}
+
+TEST(ProcessImage, TheCountsAreTheVmms) {
+    for (const std::uint64_t counts :
+         {image_address - 8, image_address + 4, handover_address - sizeof(InstructionCounts) + 8, no_room}) {
+        refused([&](auto& parts) { parts.header.instruction_counts = counts; }, "counts of instructions");
+    }
+    const auto last = [](auto& parts) {
+        parts.header.instruction_counts = handover_address - sizeof(InstructionCounts);
+    };
+    EXPECT_EQ(read_process_image("vmm", make_image(last)).instruction_counts_offset(),
+              handover_address - sizeof(InstructionCounts) - image_address);
+    EXPECT_EQ(read_process_image("vmm", make_image()).instruction_counts_offset(), std::nullopt);
+    EXPECT_TRUE(read_process_image("vmm", read_vmm_image(Hypervisor::process)).instruction_counts_offset());
 }
 
 // Nothing but an InputError may come of damage.
