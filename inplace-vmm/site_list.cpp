@@ -16,9 +16,13 @@ namespace {
 
 // Caches the few sites that are in use most of the time, by address.
 constexpr std::size_t recent_count = 512;
-[[gnu::section(".bss.cache")]] const KnownSite* recent[recent_count];
+struct RecentSite {
+    const KnownSite* site;
+    InstructionRow* row; // that counts its calls, once it has called
+};
+[[gnu::section(".bss.cache")]] RecentSite recent[recent_count];
 
-const KnownSite*& recent_place(std::uint64_t address) {
+RecentSite& recent_place(std::uint64_t address) {
     return recent[(address ^ (address >> 9U)) % recent_count];
 }
 
@@ -33,7 +37,7 @@ bool take_room(std::size_t least) {
         return false;
     }
     std::copy_n(sites, site_count, larger.data());
-    std::ranges::fill(recent, nullptr);
+    std::ranges::fill(recent, RecentSite{});
     sites = larger.data();
     site_room = larger.size();
     return true;
@@ -105,7 +109,7 @@ bool add_site(const KnownSite& site) {
         sites[site_count++] = site;
         return true;
     }
-    std::ranges::fill(recent, nullptr);
+    std::ranges::fill(recent, RecentSite{});
     if (KnownSite* const known = first_not_before(site.address);
         known != sites + site_count && known->address == site.address) {
         *known = site; // another module was here before
@@ -121,21 +125,25 @@ bool add_site(const KnownSite& site) {
     return true;
 }
 
-const KnownSite* find_site(std::uint64_t address) {
-    const KnownSite*& known = recent_place(address);
-    if (known != nullptr && known->address == address) {
-        return known;
+CalledSite find_called_site(std::uint64_t address) {
+    RecentSite& known = recent_place(address);
+    if (known.site != nullptr && known.site->address == address) {
+        return {.site = known.site, .row = &known.row};
     }
     // Every page fault of user mode asks, and a program lies elsewhere.
     if (site_count == 0 || address < sites[0].address || address > sites[site_count - 1].address) {
-        return nullptr;
+        return {};
     }
     const KnownSite* const place = first_not_before(address);
     if (place == sites + site_count || place->address != address) {
-        return nullptr;
+        return {};
     }
-    known = place;
-    return place;
+    known = {.site = place, .row = nullptr};
+    return {.site = place, .row = &known.row};
+}
+
+const KnownSite* find_site(std::uint64_t address) {
+    return find_called_site(address).site;
 }
 
 std::span<const KnownSite> sites_in(std::uint64_t begin, std::uint64_t end) {
@@ -150,7 +158,7 @@ void forget_sites(std::uint64_t begin, std::uint64_t end) {
     ++version;
     const std::span<KnownSite> gone = range_of(begin, end);
     if (!gone.empty()) {
-        std::ranges::fill(recent, nullptr);
+        std::ranges::fill(recent, RecentSite{});
         std::move(gone.data() + gone.size(), sites + site_count, gone.data());
         site_count -= gone.size();
     }

@@ -8,6 +8,8 @@
 
 namespace previrt {
 
+struct InstructionRow;
+
 constexpr std::size_t longest_site = 30; // the longest that a record can describe
 
 // The VMM's own copy of a site: the guest may change the record and the code in its memory.
@@ -32,6 +34,13 @@ std::uint64_t site_list_version(); // grows with each change of the list
 // False: there is no memory for another site. Invalidates pointers to sites.
 bool add_site(const KnownSite& site);
 const KnownSite* find_site(std::uint64_t address);
+// The same for a site that calls the VMM, with a place for the row that counts it: empty at first, and valid
+// until the next call of any of these.
+struct CalledSite {
+    const KnownSite* site; // nullptr: there is none
+    InstructionRow** row;
+};
+CalledSite find_called_site(std::uint64_t address);
 // The sites with a byte in [begin, end).
 std::span<const KnownSite> sites_in(std::uint64_t begin, std::uint64_t end);
 bool has_sites(std::uint64_t begin, std::uint64_t end);

@@ -45,20 +45,35 @@ bool accesses_device(SiteKind kind) {
            kind == SiteKind::mmio_write;
 }
 
-const KnownSite& site_at(std::uint64_t address) {
-    const KnownSite* const site = find_site(guest_link_address(address));
-    if (site == nullptr) {
+CalledSite site_at(std::uint64_t address) {
+    const CalledSite called = find_called_site(guest_link_address(address));
+    if (called.site == nullptr) {
         stop_guest("a call of the VMM from an address without a site:", address);
     }
-    return *site;
+    return called;
 }
 
 bool accesses_port(SiteKind kind) {
     return kind == SiteKind::in || kind == SiteKind::out || kind == SiteKind::ins || kind == SiteKind::outs;
 }
 
+Cause cause_of(SiteKind kind, Cause cause) {
+    return accesses_port(kind) ? Cause::port_access : cause;
+}
+
 void count_site(Cause cause, SiteKind kind) {
-    count_entry(accesses_port(kind) ? Cause::port_access : cause, static_cast<unsigned>(kind));
+    count_entry(cause_of(kind, cause), static_cast<unsigned>(kind));
+}
+
+void begin_call(const CalledSite& called) {
+    if (*called.row == nullptr) {
+        const SiteKind kind = called.site->kind();
+        *called.row = &row_of_instruction(called.site->address, cause_of(kind, Cause::site_call),
+                                          static_cast<unsigned>(kind));
+    }
+    begin_entry(**called.row);
+    ++(*called.row)->count;
+    ++counters.calls[called.site->record.kind];
 }
 
 // `address` differs from the link address while Linux runs at physical addresses.
@@ -324,24 +339,20 @@ void begin_entry_here() {
 }
 
 void site_called(std::uint64_t return_address) {
-    const KnownSite* site = find_site(guest_link_address(return_address - call_bytes));
+    CalledSite called = find_called_site(guest_link_address(return_address - call_bytes));
     std::uint64_t address = return_address - call_bytes;
-    if (site == nullptr) {
+    if (called.site == nullptr) {
         address = return_address - absolute_call_bytes;
-        site = &site_at(address);
+        called = site_at(address);
     }
-    ++counters.calls[site->record.kind];
-    begin_entry(site->address);
-    count_site(Cause::site_call, site->kind());
-    execute_known(*site, address);
+    begin_call(called);
+    execute_known(*called.site, address);
 }
 
 void site_jumped(std::uint64_t address) {
-    const KnownSite& site = site_at(address);
-    ++counters.calls[site.record.kind];
-    begin_entry(site.address);
-    count_site(Cause::site_call, site.kind());
-    execute_known(site, address);
+    const CalledSite called = site_at(address);
+    begin_call(called);
+    execute_known(*called.site, address);
 }
 
 void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_t fault_address) {

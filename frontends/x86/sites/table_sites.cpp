@@ -36,10 +36,15 @@ bool is_of_tables(SiteKind kind) {
 
 [[gnu::noinline]] bool learn(TableSite& place, std::uint64_t return_address) {
     const std::uint64_t address = return_address - call_bytes;
-    const KnownSite* const site = find_site(guest_link_address(address));
+    const CalledSite called = find_called_site(guest_link_address(address));
+    const KnownSite* const site = called.site;
     if (site == nullptr || !is_of_tables(site->kind())) {
         return false;
     }
+    if (*called.row == nullptr) {
+        *called.row = &row_of_instruction(site->address, Cause::site_call, site->record.kind);
+    }
+    InstructionRow* const row = *called.row;
     const Instruction* const instruction = decode_site(*site, address);
     if (instruction == nullptr || !instruction->operand_is_memory) {
         return false;
@@ -53,7 +58,7 @@ bool is_of_tables(SiteKind kind) {
              .list = site_list_version(),
              .next = instruction->next,
              .displacement = memory.displacement,
-             .row = &row_of_instruction(site->address, Cause::site_call, site->record.kind),
+             .row = row,
              .access = table_access_of(*instruction),
              .base = memory.base};
     return true;
