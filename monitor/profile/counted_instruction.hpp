@@ -14,7 +14,7 @@ enum class CountedIn : std::uint8_t { kernel, programs, elsewhere };
 // A row of the VMM's table, as the host knows it.
 struct CountedInstruction {
     CountedIn in = CountedIn::kernel;
-    std::uint64_t address = 0; // of the guest's kernel, as it is linked; a module's is where it was loaded
+    std::uint64_t address = 0; // of the guest's kernel, as it is linked; a module's is its present one
     Cause cause = Cause::none;
     std::string kind; // of the site; the vector of an exception; the name or number of a call of the host
     std::uint64_t count = 0;

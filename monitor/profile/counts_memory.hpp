@@ -11,7 +11,7 @@ namespace previrt {
 
 // A kernel that runs at other addresses than those for which it is linked.
 struct KernelMove {
-    std::uint64_t begin = 0; // where it runs
+    std::uint64_t begin = 0; // its first address in the guest
     std::uint64_t bytes = 0;
     std::uint64_t distance = 0; // to its link addresses, modulo 2^64
 };

@@ -23,7 +23,7 @@ struct ProfileRow {
 
     // The function with the offset, the address, or the place of the row.
     [[nodiscard]] std::string instruction() const;
-    // The function, or what there is in its place.
+    // The function; without one, the address or the place.
     [[nodiscard]] std::string function_or_place() const;
     // The source line or the instruction, and its kind.
     [[nodiscard]] std::string leaf() const;

@@ -19,7 +19,7 @@ def require(condition, what):
 
 named = {row["function"] for row in rows if "function" in row}
 require(named <= functions, f"no functions of this kernel: {sorted(named - functions)[:5]}")
-# Where Linux copies a process's page tables, ends a process, and answers a fault of a child that writes.
+# Linux copies a process's page tables in the first, and in the second the page to which a child writes.
 for function, cause in (
     ("copy_page_range", "site_call"),
     ("wp_page_copy", "site_call"),

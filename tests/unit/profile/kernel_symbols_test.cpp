@@ -41,7 +41,7 @@ TEST(KernelSymbols, AMapNamesItsFunctions) {
     EXPECT_EQ(name_at(symbols, text + 0x1ff), "second+127");
     EXPECT_EQ(name_at(symbols, 0xffffffff81a00000), "of_the_start+0");
     EXPECT_EQ(name_at(symbols, text - 1), "");
-    EXPECT_EQ(name_at(symbols, 0xffffffff81a00001), ""); // nobody knows where it ends
+    EXPECT_EQ(name_at(symbols, 0xffffffff81a00001), ""); // its end is not known
     EXPECT_EQ(name_at(symbols, ~std::uint64_t{0}), "");
     EXPECT_EQ(name_at(symbols, 0), "");
 }
