@@ -136,6 +136,8 @@ private:
             kind <= 0xff ? find_site_kind(static_cast<std::uint8_t>(kind)) : nullptr;
         if (cause == Cause::crossing) {
             print_ << ",\"call\":" << kind;
+        } else if (cause == Cause::exception) {
+            print_ << ",\"vector\":" << kind;
         } else if (info != nullptr) {
             print_ << ",\"kind\":\"" << info->name << '"';
         }

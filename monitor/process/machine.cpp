@@ -69,7 +69,7 @@ void write_at(const Descriptor& file, std::uint64_t offset, std::span<const std:
 
 ProcessMachine::ProcessMachine(const RunOptions& options, const ProcessImage& image,
                                const monitored::ClockStart& clock, std::vector<std::uint8_t> package,
-                               KernelMove kernel, std::span<const ProcessPlan> plans)
+                               std::span<const ProcessPlan> plans, KernelMove kernel)
     : event_word_(image.event_word_offset()), instruction_counts_(image.instruction_counts_offset()),
       kernel_(kernel),
       bounds_(bound_guest(options.memory, options.cpus, read_most_mappings(), options.isolate)),

@@ -31,8 +31,8 @@ class ProcessMachine {
 public:
     // Throws InputError if this machine refuses something.
     ProcessMachine(const RunOptions& options, const ProcessImage& image, const monitored::ClockStart& clock,
-                   std::vector<std::uint8_t> package, KernelMove kernel = {},
-                   std::span<const ProcessPlan> plans = process_plans);
+                   std::vector<std::uint8_t> package, std::span<const ProcessPlan> plans = process_plans,
+                   KernelMove kernel = {});
     ~ProcessMachine();
     ProcessMachine(const ProcessMachine&) = delete;
     ProcessMachine& operator=(const ProcessMachine&) = delete;

@@ -92,7 +92,8 @@ std::string advice_on_mappings() {
 RunStatus run_process(const RunOptions& options, PreparedGuest& guest) {
     options.announce(guest.kernel_sha256);
     warn_of_too_much(options.memory);
-    ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package), guest.move);
+    ProcessMachine machine(options, read_image(), guest.clock, std::move(guest.package), process_plans,
+                           guest.move);
     if (!options.isolate) {
         say_that_programs_reach_kernel(options, "--isolate");
     }

@@ -114,6 +114,18 @@ TEST(CountsJson, SaysTheSameReadAgain) {
     EXPECT_EQ(counts_to_json(again), json);
 }
 
+TEST(CountsJson, NumbersThatAVmmPrintsGetNames) {
+    const CountedInstructions counts = counts_of_json(nlohmann::json::parse(R"({"instructions": [
+        {"address": "0x1", "cause": "crossing", "call": 26, "count": 1},
+        {"address": "0x1", "cause": "crossing", "call": 257, "count": 1},
+        {"address": "0x1", "cause": "crossing", "call": 4000, "count": 1},
+        {"address": "0x1", "cause": "exception", "vector": 6, "count": 1}]})"));
+    EXPECT_EQ(counts.rows.at(0).kind, "mmuext_op");
+    EXPECT_EQ(counts.rows.at(1).kind, "doorbell of the network");
+    EXPECT_EQ(counts.rows.at(2).kind, "call 4000");
+    EXPECT_EQ(counts.rows.at(3).kind, "vector 6");
+}
+
 TEST(CountsJson, AnotherFormIsRefused) {
     for (const char* const file :
          {R"({})", R"({"instructions": {}})", R"({"instructions": [1]})", R"({"instructions": [{}]})",
