@@ -149,7 +149,7 @@ TEST_F(SymbolFiles, AnyByteChangedIsTakenOrRefused) {
             const SymbolFile file = read_symbol_file(path("vmlinux"), path("kernel"));
             (void)file.symbols.find(text + 0x10);
         } catch (const InputError& error) {
-            EXPECT_TRUE(std::string(error.what()).starts_with(path("vmlinux") + ": ")) << error.what();
+            EXPECT_TRUE(std::string(error.what()).starts_with(path("vmlinux") + ":")) << error.what();
         }
     }
 }
