@@ -34,12 +34,6 @@ private:
     std::size_t length_ = 0;
 };
 
-bool is_64_bit_code() {
-    Descriptor code{};
-    return vcpu.cpl == 0 || (read_descriptor(static_cast<std::uint16_t>(vcpu.cs), code) == Lookup::found &&
-                             code.is_long_code());
-}
-
 } // namespace
 
 void execute_annotated_access(const Instruction& instruction) {

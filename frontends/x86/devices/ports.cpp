@@ -5,6 +5,7 @@
 #include "frontends/x86/paging/guest_memory.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
+#include "frontends/x86/sites/site_operands.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
@@ -38,7 +39,7 @@ void execute_string(const Instruction& instruction, std::uint16_t port) {
     if (instruction.repeats && (general[rcx] & register_mask) == 0) {
         return;
     }
-    const Privilege privilege = vcpu.cpl == 3 ? Privilege::user : Privilege::supervisor;
+    const Privilege privilege = operand_privilege();
     const bool is_input = instruction.kind == SiteKind::ins;
     std::uint64_t& index = general[is_input ? rdi : rsi];
     const std::uint64_t address = effective_address(instruction.memory, instruction.next);

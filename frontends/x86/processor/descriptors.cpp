@@ -86,6 +86,12 @@ Lookup read_descriptor(std::uint16_t selector, Descriptor& descriptor) {
     return Lookup::found;
 }
 
+bool is_64_bit_code() {
+    Descriptor code{};
+    return vcpu.cpl == 0 || (read_descriptor(static_cast<std::uint16_t>(vcpu.cs), code) == Lookup::found &&
+                             code.is_long_code());
+}
+
 std::optional<Descriptor> read_code_segment(std::uint16_t selector, unsigned privilege) {
     if (is_null(selector)) {
         raise_exception(general_protection, 0);

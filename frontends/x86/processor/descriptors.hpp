@@ -51,6 +51,9 @@ std::span<const std::uint64_t> known_global_table();
 
 Lookup read_descriptor(std::uint16_t selector, Descriptor& descriptor);
 
+// The code that runs.
+bool is_64_bit_code();
+
 // The code segment of a transfer to `selector`, at an unchanged or outer level. nullopt: an exception is
 // raised.
 std::optional<Descriptor> read_code_segment(std::uint16_t selector, unsigned privilege);

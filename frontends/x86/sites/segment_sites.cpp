@@ -35,7 +35,7 @@ void store_table(const Instruction& instruction, const DescriptorTable& table) {
     std::uint8_t operand[10];
     std::memcpy(operand, &table.limit, 2);
     std::memcpy(operand + 2, &table.base, 8);
-    (void)write_guest(instruction.effective, operand, sizeof(operand));
+    (void)write_guest(instruction.effective, operand, sizeof(operand), operand_privilege());
 }
 
 void read_segment_register(const Instruction& instruction) {
@@ -62,8 +62,9 @@ void load_segment_register(unsigned segment, std::uint16_t selector) {
 void load_far(const Instruction& instruction) {
     std::uint64_t offset = 0;
     std::uint16_t selector = 0;
-    if (!read_guest(instruction.effective, &offset, instruction.width) ||
-        !read_guest(instruction.effective + instruction.width, selector)) {
+    const Privilege privilege = operand_privilege();
+    if (!read_guest(instruction.effective, &offset, instruction.width, privilege) ||
+        !read_guest(instruction.effective + instruction.width, &selector, sizeof(selector), privilege)) {
         return;
     }
     const unsigned segment = instruction.opcode & 7U; // 0f b2 ss, b4 fs, b5 gs

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/x86/instructions/instruction.hpp"
+#include "frontends/x86/paging/page_walk.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt {
@@ -11,6 +12,7 @@ namespace previrt {
 inline std::uint64_t& general(unsigned number) {
     return vcpu.registers.general[number];
 }
+[[nodiscard]] Privilege operand_privilege();
 void set_general(unsigned number, std::uint64_t value, unsigned width);
 
 bool push(std::uint64_t value, unsigned width);
