@@ -171,6 +171,10 @@ void end_step() {
         vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
     }
     vcpu.step.under_way = false;
+    if (vcpu.stepping) {
+        vcpu.stepping = false;
+        vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
+    }
 }
 
 bool finish_watched_step() {

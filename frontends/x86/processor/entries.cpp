@@ -76,6 +76,14 @@ void begin_call(const CalledSite& called) {
     ++counters.calls[called.site->record.kind];
 }
 
+// Between the load of SS and the next instruction there is no #DB.
+void step_behind(bool steps, SiteKind kind) {
+    const bool loads_stack = kind == SiteKind::mov_to_segment && vcpu.interrupt_shadow;
+    if (steps && !loads_stack && !exception_is_raised()) {
+        raise_single_step();
+    }
+}
+
 // `address` differs from the link address while Linux runs at physical addresses.
 void execute_known(const KnownSite& site, std::uint64_t address) {
     const Instruction* const instruction = decode_site(site, address);
@@ -94,8 +102,8 @@ void execute_known(const KnownSite& site, std::uint64_t address) {
     execute_site(*instruction);
     // After sysret the new TF decides; XSAVE and kin are still to be executed by the guest.
     const bool decides_later = site.kind() == SiteKind::sysret || is_extended_state(site.kind());
-    if (steps && !exception_is_raised() && !decides_later) {
-        raise_single_step();
+    if (!decides_later) {
+        step_behind(steps, site.kind());
     }
 }
 
@@ -171,6 +179,20 @@ bool is_push(std::uint64_t address, Access access) {
     return access.write && !access.user && vcpu.registers.general[rsp] - pushed == address;
 }
 
+// #DB follows each instruction at whose begin TF is set, also one that the VMM executes. A gate clears TF,
+// and sysret decides by the new TF.
+bool begins_with_trap_flag() {
+    vcpu.interrupt_shadow = false; // it covers this instruction and no further one
+    return (vcpu.registers.rflags & flag_trap) != 0;
+}
+
+void execute_single(const Instruction& instruction) {
+    const bool steps = begins_with_trap_flag() && instruction.kind != SiteKind::int_n &&
+                       instruction.kind != SiteKind::sysret;
+    execute_site(instruction);
+    step_behind(steps, instruction.kind);
+}
+
 void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
     const Access access{.write = (error_code & fault_write) != 0,
                         .user = vcpu.cpl == 3,
@@ -188,7 +210,9 @@ void page_fault_taken(std::uint64_t address, std::uint32_t error_code) {
     if (fault.verdict == FaultVerdict::device) {
         count_entry(Cause::device_access,
                     static_cast<unsigned>(access.write ? SiteKind::mmio_write : SiteKind::mmio_read));
+        const bool steps = begins_with_trap_flag();
         execute_device_access(address, access.write);
+        step_behind(steps, SiteKind::mmio_read);
         return;
     }
     if (access.user ? execute_rewritten_for_user() : alias_is_wanted(address)) {
@@ -213,15 +237,21 @@ bool execute_trapped(bool kernel) {
     if (found.kind == nullptr || is_extended_state(found.kind->kind)) { // these fault only for their operands
         return false;
     }
-    const auto instruction = decode_instruction(found.kind->kind, address, {code, found.length});
+    auto instruction = decode_instruction(found.kind->kind, address, {code, found.length});
     if (!instruction) {
         return false;
+    }
+    if (!is_64_bit_code()) {
+        if (instruction->operand_is_memory) {
+            return false; // it is decoded as that of 64-bit code
+        }
+        instruction->memory.has_32_bits = true;
     }
     if (kernel) {
         ++counters.trapped_sites[static_cast<std::uint8_t>(found.kind->kind)];
     }
     count_site(Cause::trap, found.kind->kind);
-    execute_site(*instruction);
+    execute_single(*instruction);
     return true;
 }
 
@@ -234,6 +264,8 @@ bool execute_trap_instruction() {
         code != trap_instruction) {
         return false;
     }
+    vcpu.step_after_site = (vcpu.registers.rflags & flag_trap) != 0;
+    vcpu.registers.rflags &= ~std::uint64_t{flag_trap};
     ++counters.trapped_sites[site->record.kind];
     count_site(Cause::trap, site->kind());
     execute_known(*site, address);
@@ -276,7 +308,7 @@ void invalid_opcode_taken() {
     instruction.rm = marked->operand & 15U;
     ++counters.trapped_sites[static_cast<std::uint8_t>(marked->kind)];
     count_site(Cause::trap, marked->kind);
-    execute_site(instruction);
+    execute_single(instruction);
 }
 
 // RIP is behind the instruction. INT3 and INTO have one byte, INT n has two.

@@ -51,9 +51,7 @@ void load_segment_register(unsigned segment, std::uint16_t selector) {
     if (segment == segment_cs || segment > segment_gs) {
         raise_exception(invalid_opcode);
     } else if (segment == segment_ss) {
-        if (load_stack_segment(selector)) {
-            vcpu.interrupt_shadow = true;
-        }
+        (void)load_stack_segment(selector);
     } else {
         load_data_segment(segment, selector);
     }
@@ -126,6 +124,8 @@ bool execute_segment_site(const Instruction& instruction) {
         std::uint16_t selector = 0;
         if (read_selector(instruction, selector)) {
             load_segment_register(instruction.reg & 7U, selector);
+            vcpu.interrupt_shadow =
+                (instruction.reg & 7U) == segment_ss && !exception_is_raised(); // not behind lss
         }
         return true;
     }
