@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * checks: 18
+ * checks: 19
  *
  * Far jumps, calls and returns of 64-bit code, which load CS: through memory to the same privilege level, and
  * by LRET of each width; LRETQ also to user mode. A far call pushes CS and the return address, each of its
@@ -74,6 +74,9 @@ static void check_faults(void) {
     pointer.selector = kernel_data;
     exception = exception_of("ljmpl *(%[pointer])", [pointer] "r"(&pointer) : "memory");
     check_exception("ljmp: data", &exception, vector_protection, kernel_data, at_instruction);
+    pointer.selector = kernel_code | 3;
+    exception = exception_of("ljmpl *(%[pointer])", [pointer] "r"(&pointer) : "memory");
+    check_exception("ljmp: RPL above CPL", &exception, vector_protection, kernel_code, at_instruction);
     exception = exception_at("pushq $0\n pushq $0", "lretq", : "memory");
     check_exception("lret: null", &exception, vector_protection, 0, at_instruction);
     check_equal("and nothing is popped", exception.frame.rsp, expectation.rsp - 16);

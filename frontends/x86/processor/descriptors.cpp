@@ -102,8 +102,9 @@ std::optional<Descriptor> read_code_segment(std::uint16_t selector, unsigned pri
     if (lookup == Lookup::faulted) {
         return {};
     }
-    const bool level_fits = descriptor.is_conforming() ? descriptor.privilege() <= privilege
-                                                       : descriptor.privilege() == privilege;
+    const bool level_fits = descriptor.is_conforming()
+                                ? descriptor.privilege() <= privilege
+                                : descriptor.privilege() == privilege && (selector & 3U) <= privilege;
     const bool both_sizes = ((descriptor.low >> 53U) & 3U) == 3;
     if (lookup == Lookup::outside || !descriptor.is_code() || !level_fits || both_sizes) {
         raise_exception(general_protection, selector_error(selector));
