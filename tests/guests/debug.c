@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * checks: 74
+ * checks: 75
  *
  * Debug registers. DR0 to DR3 hold addresses; DR7 bit 10 and some of DR6 always read one. An instruction
  * breakpoint is a fault, which RF in the flags that IRET loads lets by once; a data breakpoint is a trap
@@ -36,6 +36,8 @@ static void check_registers(void) {
     check_equal("DR1", read_dr1(), 0xffffffff81002222);
     check_equal("DR2", read_dr2(), 0x3333);
     check_equal("DR3", read_dr3(), 0x4444);
+    write_dr3(UINT64_C(0x7c5f8640acd4d44a));
+    check_equal("DR3 takes any value", read_dr3(), UINT64_C(0x7c5f8640acd4d44a));
     write_dr7(always_one7);
     check_equal("DR7 at rest", read_dr7(), always_one7);
     write_dr7(0);
