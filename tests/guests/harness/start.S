@@ -49,6 +49,8 @@ pvh_start:
 	wrmsr
 	mov $0x80000011, %eax		/* PG, ET, PE */
 	mov %eax, %cr0
+	mov 24(%ebx), %eax		/* PVH's cmdline_paddr becomes Linux's cmd_line_ptr */
+	mov %eax, boot_parameters + 0x228
 	mov $boot_parameters, %esi
 	ljmp $code_segment, $start
 
@@ -69,6 +71,9 @@ page_directory:
 	.skip 4096
 boot_parameters:
 	.skip 4096
+	.globl given_parameters
+given_parameters:
+	.skip 8
 stack:
 	.skip 16384
 stack_top:
@@ -79,6 +84,7 @@ stack_top:
 	.type start, @function
 start:
 	mov $stack_top, %rsp
+	mov %rsi, given_parameters
 	xor %ebp, %ebp
 	call run_guest
 	.size start, . - start
