@@ -16,6 +16,7 @@
 #include "backends/kvm/deprivileged/segments.hpp"
 #include "backends/kvm/deprivileged/user_calls.hpp"
 #include "frontends/x86/paging/guest_memory.hpp"
+#include "frontends/x86/processor/descriptors.hpp"
 #include "frontends/x86/processor/exceptions.hpp"
 #include "frontends/x86/processor/flags.hpp"
 #include "frontends/x86/processor/processor_start.hpp"
@@ -132,6 +133,16 @@ void check_level(std::uint16_t code) {
     }
 }
 
+// This KVM executes a program's iret with any selector for SS, and frames have it from then on, those of
+// other programs too. No kernel could return to it.
+std::uint16_t possible_stack_segment(std::uint16_t selector) {
+    Descriptor descriptor{};
+    const bool is_possible =
+        selector == selector_user_data ||
+        (read_descriptor(selector, descriptor) == Lookup::found && descriptor.is_writable());
+    return is_possible ? selector : selector_user_data;
+}
+
 // The frame of 64-bit code may have any of the selectors that run it.
 void take_state_from_frame(std::uint64_t address) {
     take_guest_state(address);
@@ -142,7 +153,7 @@ void take_state_from_frame(std::uint64_t address) {
             check_level(code);
             vcpu.cs = code;
         }
-        vcpu.ss = static_cast<std::uint16_t>(trap_ss);
+        vcpu.ss = possible_stack_segment(static_cast<std::uint16_t>(trap_ss));
         take_user_flags();
     }
 }
