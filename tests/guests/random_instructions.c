@@ -661,9 +661,6 @@ static void choose_frame(unsigned width) {
                     : one_in(2) ? user_code
                     : one_in(3) ? user_code32
                                 : random_selector();
-    if (now.mode == user && !keeps_selectors && (code | 3) == user_code32) {
-        code = user_code; /* such a KVM loses SS, too, when user mode itself goes to 32-bit code */
-    }
     if ((code & 3) != 3) {
         code &= 0xfffc; /* levels 1 and 2 are not modelled */
     }
@@ -837,6 +834,7 @@ static void choose_input(const struct form* form) {
         uint64_t flags = random_flags() | (one_in(2) ? random64() : 0);
         flags &= ~(uint64_t)(one_in(8) ? 0 : flag_trap);
         flags &= ~(uint64_t)(is_user ? flag_alignment_check : 0);
+        flags &= ~(uint64_t)(is_user && !keeps_nested_task_flag ? flag_nested_task : 0);
         put(now.stack, flags, form->operand);
         break;
     }
