@@ -119,13 +119,13 @@ public:
         print_ << (first_ ? "{" : ",{");
         first_ = false;
         print_place();
-        print_ << ",\"cause\":\"" << cause_names[static_cast<std::size_t>(cause)] << '"';
+        print_ << R"(,"cause":")" << cause_names[static_cast<std::size_t>(cause)] << '"';
         if (row.key.bits != 0) {
             print_kind(cause, row.key.kind());
         }
-        print_ << ",\"count\":" << row.count;
+        print_ << R"(,"count":)" << row.count;
         if (cycles_are_wanted) {
-            print_ << ",\"cycles\":" << row.cycles;
+            print_ << R"(,"cycles":)" << row.cycles;
         }
         print_ << '}';
     }
@@ -135,11 +135,11 @@ private:
         const SiteKindInfo* const info =
             kind <= 0xff ? find_site_kind(static_cast<std::uint8_t>(kind)) : nullptr;
         if (cause == Cause::crossing) {
-            print_ << ",\"call\":" << kind;
+            print_ << R"(,"call":)" << kind;
         } else if (cause == Cause::exception) {
-            print_ << ",\"vector\":" << kind;
+            print_ << R"(,"vector":)" << kind;
         } else if (info != nullptr) {
-            print_ << ",\"kind\":\"" << info->name << '"';
+            print_ << R"(,"kind":")" << info->name << '"';
         }
     }
 
@@ -150,7 +150,7 @@ private:
 void print_of_causes(Print& print, RowList& list, Rows rows, const char* place) {
     for (std::size_t i = 0; i < cause_count; ++i) {
         if (rows[i].count != 0) {
-            list.add(rows[i], static_cast<Cause>(i), [&] { print << "\"place\":\"" << place << '"'; });
+            list.add(rows[i], static_cast<Cause>(i), [&] { print << R"("place":")" << place << '"'; });
         }
     }
 }
@@ -171,7 +171,7 @@ void print_of_causes(Print& print, RowList& list, Rows rows, const char* place) 
         }
         row = next;
         list.add(*row, static_cast<Cause>(row->key.cause()),
-                 [&] { print << "\"address\":\"0x" << Hex{row->key.address()} << '"'; });
+                 [&] { print << R"("address":"0x)" << Hex{row->key.address()} << '"'; });
     }
     print << ']';
     std::uint64_t left_out = 0;
@@ -182,7 +182,7 @@ void print_of_causes(Print& print, RowList& list, Rows rows, const char* place) 
             counts_left_out += other.count;
         }
     }
-    print << ",\"instructions_left_out\":{\"rows\":" << left_out << ",\"count\":" << counts_left_out << '}';
+    print << R"(,"instructions_left_out":{"rows":)" << left_out << R"(,"count":)" << counts_left_out << '}';
 }
 
 } // namespace previrt
