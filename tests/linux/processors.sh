@@ -13,6 +13,7 @@ linking=()
 gcc -O2 -pthread "${linking[@]}" -o "$work/shared" "$here/guest/shared.c"
 cat >"$work/guest.sh" <<'END'
 set -e
+trap '[ $? -eq 0 ] || dmesg | tail -n 20' EXIT
 processors=$1 seconds=$2 folder=$3 lines=$4
 [ "$(nproc)" -eq "$processors" ] || { echo "nproc says $(nproc)"; exit 1; }
 echo "processors: $processors"

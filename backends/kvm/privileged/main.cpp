@@ -38,7 +38,7 @@ void question_entry();
 namespace {
 
 // Part of the image, because find_site() also runs in the guest's page tables.
-constexpr std::size_t most_sites = 49152;
+constexpr std::size_t most_sites = 40960;
 alignas(KnownSite) std::uint8_t sites[most_sites * sizeof(KnownSite)];
 
 void load() {

@@ -74,6 +74,7 @@ boot_parameters:
 	.globl given_parameters
 given_parameters:
 	.skip 8
+	.balign 16
 stack:
 	.skip 16384
 stack_top:
