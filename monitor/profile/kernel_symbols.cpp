@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace previrt {
@@ -36,8 +37,8 @@ struct MapLine {
 
 std::optional<MapLine> read_line(std::string_view line) {
     MapLine read{};
-    const char* const end = line.data() + line.size();
-    const auto [behind, error] = std::from_chars(line.data(), end, read.address, 16);
+    const char* const end = line.end();
+    const auto [behind, error] = std::from_chars(line.begin(), end, read.address, 16);
     constexpr std::ptrdiff_t least = 4; // " T x"
     if (error != std::errc() || end - behind < least || behind[0] != ' ' || behind[2] != ' ') {
         return std::nullopt;
@@ -110,9 +111,11 @@ KernelSymbols KernelSymbols::of_map(const std::string& path, std::string_view te
 
 // Of several names for one address, the first is that of a function with a size.
 void KernelSymbols::sort() {
-    std::ranges::stable_sort(symbols_, [](const Entry& left, const Entry& right) {
-        return left.address != right.address
-            ? left.address<right.address : (left.size != 0)>(right.size != 0);
+    for (std::size_t i = 0; i < symbols_.size(); ++i) {
+        symbols_[i].order = i;
+    }
+    std::ranges::sort(symbols_, {}, [](const Entry& entry) {
+        return std::tuple(entry.address, entry.size == 0, entry.order);
     });
     const auto same = std::ranges::unique(symbols_, {}, &Entry::address);
     symbols_.erase(same.begin(), same.end());

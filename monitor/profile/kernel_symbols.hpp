@@ -37,6 +37,7 @@ private:
         std::uint64_t address;
         std::uint64_t size; // 0: up to the next
         std::string name;
+        std::size_t order = 0; // in the file
     };
 
     void sort();

@@ -30,8 +30,9 @@ std::vector<Sum> sums_of(const Profile& profile) {
         found->count += row.counted.count;
         found->cycles += row.counted.cycles;
     }
-    std::ranges::stable_sort(sums, std::ranges::greater(), [&](const Sum& sum) {
-        return profile.by == ProfileBy::cycles ? sum.cycles : sum.count;
+    std::ranges::sort(sums, [&](const Sum& left, const Sum& right) {
+        const auto value = profile.by == ProfileBy::cycles ? &Sum::cycles : &Sum::count;
+        return left.*value != right.*value ? left.*value > right.*value : left.cause < right.cause;
     });
     return sums;
 }

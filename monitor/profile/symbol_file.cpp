@@ -90,7 +90,7 @@ SymbolFile find_symbol_file(const std::string& kernel) {
             std::cerr << "previrt: " << failure.what() << '\n';
         }
     }
-    SymbolFile own{.path = kernel, .symbols = KernelSymbols::of_kallsyms(load_kernel_file(kernel).elf)};
+    const SymbolFile own{.path = kernel, .symbols = KernelSymbols::of_kallsyms(load_kernel_file(kernel).elf)};
     return own.symbols.empty() ? SymbolFile() : own;
 }
 
