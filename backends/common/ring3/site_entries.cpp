@@ -121,7 +121,8 @@ void execute_site_for_user(bool is_step) {
 
 void leave_site_code() {
     const std::uint64_t here = vcpu.registers.rip;
-    if (here >= sti_region[0] && here < sti_region[1]) {
+    // At its end, interrupts are still enabled: the instruction there takes that back.
+    if (here >= sti_region[0] && here <= sti_region[1]) {
         complete_sti();
         return;
     }
