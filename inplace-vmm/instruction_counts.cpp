@@ -38,10 +38,6 @@ std::size_t place_of(InstructionKey key) {
     return instruction_counts.elsewhere[static_cast<std::size_t>(cause)];
 }
 
-} // namespace
-
-namespace {
-
 InstructionRow& row_of_key(InstructionKey key, Cause cause) {
     InstructionRow& first = instruction_counts.rows[place_of(key)];
     return first.key.bits == key.bits ? first : find_or_make_row(key, cause);

@@ -18,7 +18,8 @@ namespace {
 
 constexpr unsigned most_entries = 8192; // of the architecture, and of Linux
 
-// Tables of one digest count as the same. A guest that made two such tables would deceive its own programs.
+// The VMM takes tables with one digest for the same. A guest that made two such tables would deceive its own
+// programs alone.
 struct LocalTable {
     std::uint64_t* entries; // most_entries; 0: none
     LocalTableMark mark;
@@ -44,7 +45,7 @@ bool bit(std::uint64_t descriptor, unsigned number) {
     return ((descriptor >> number) & 1U) != 0;
 }
 
-// A part of a table's digest. An entry that is none has none.
+// The digest of a table is the XOR of its entries' digests.
 std::uint64_t digest_of(unsigned index, std::uint64_t descriptor) {
     if (descriptor == 0) {
         return 0;
@@ -95,8 +96,8 @@ bool give_to_host(unsigned index, std::uint64_t descriptor) {
     return static_cast<std::int32_t>(result) == 0; // the result is an int
 }
 
-// Each call takes the host the longer, the more entries the table has. So a process gets only the entries
-// that differ, if the VMM knows which: those of the process that followed last are known.
+// For each call the host copies the whole table. So a process gets only the entries that differ from those of
+// the process that followed last, if it held the same as that one.
 template <typename Give>
 void follow(LocalTable& last, LocalTableMark& mark, const Give& give) {
     if (mark.digest == wanted.mark.digest) {
