@@ -201,6 +201,18 @@ void check_namespace(const nlohmann::json& entry) {
     }
 }
 
+void check_network(const nlohmann::json& config) {
+    const nlohmann::json linux_part = config.value("linux", nlohmann::json::object());
+    const nlohmann::json namespaces = linux_part.value("namespaces", nlohmann::json::array());
+    if (std::ranges::none_of(namespaces,
+                             [](const nlohmann::json& entry) { return entry.at("type") == "network"; })) {
+        log_warning(
+            "config.json: linux.namespaces: without a network namespace, the guest has a network of its "
+            "own, through which it reaches this machine's network; this machine's interfaces and "
+            "ports are none of the guest's");
+    }
+}
+
 void check_hooks(const nlohmann::json& config) {
     const nlohmann::json hooks = config.value("hooks", nlohmann::json::object());
     if (!is_empty(hooks.value("startContainer", nlohmann::json::array()))) {
@@ -268,6 +280,7 @@ nlohmann::json read_configuration(const std::string& bundle) {
             check_namespace(entry);
         }
     }
+    check_network(config);
     check_hooks(config);
     check_pod(config);
     return config;

@@ -95,12 +95,22 @@ unsigned processors_of(const nlohmann::json& resources, unsigned usual) {
     return std::clamp(count, 1U, most);
 }
 
+bool has_network_namespace(const nlohmann::json& config) {
+    const nlohmann::json linux_part = config.value("linux", nlohmann::json::object());
+    return std::ranges::any_of(linux_part.value("namespaces", nlohmann::json::array()),
+                               [](const nlohmann::json& entry) { return entry.at("type") == "network"; });
+}
+
 } // namespace
 
-GuestProcess make_container_process(const nlohmann::json& config) {
+GuestProcess make_container_process(const nlohmann::json& config,
+                                    const std::optional<NamespaceNetwork>& network) {
     GuestProcess made;
     made.namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC;
     CallProgram program(made);
+    if (network) {
+        configure_network(program, *network);
+    }
     enter_container_root(program, config);
     take_identity(program, config.at("process"), config);
     add_program(made, config.at("process"));
@@ -138,7 +148,17 @@ RunOptions make_run_options(const nlohmann::json& options, const nlohmann::json&
 int run_container_guest(const ContainerStore& store) {
     const nlohmann::json config = read_json(store.path_of("config.json"));
     RunOptions options = make_run_options(read_json(store.path_of("options.json")), config);
-    const GuestProcess process = make_container_process(config);
+    std::optional<NamespaceNetwork> network;
+    if (has_network_namespace(config)) {
+        network = read_namespace_network();
+    } else {
+        options.net = "user";
+    }
+    if (network) {
+        options.net = choice_of(*network);
+        give_up_addresses(*network);
+    }
+    const GuestProcess process = make_container_process(config, network);
     const Descriptor sessions = store.listen_for_sessions();
     options.process = &process;
     options.root = store.files();

@@ -3,15 +3,18 @@
 
 #include "monitor/channel/guest_process.hpp"
 #include "monitor/options.hpp"
+#include "oci/network/namespace_network.hpp"
 #include "oci/store.hpp"
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 namespace previrt::oci {
 
 // The container's process as the guest's agent starts it. Throws InputError.
-GuestProcess make_container_process(const nlohmann::json& config);
+GuestProcess make_container_process(const nlohmann::json& config,
+                                    const std::optional<NamespaceNetwork>& network = {});
 // A further process of the container.
 GuestProcess make_further_process(const nlohmann::json& process, const nlohmann::json& config);
 // The guest's memory and processors by the container's limits, and its kernel. `options`: of the container's
