@@ -42,17 +42,23 @@ struct ExecOptions {
     std::string cgroup;
 };
 
-// For the container's process on this machine: its program, and the namespace of this machine's files. They
-// are its first descriptors behind the standard ones.
-struct PassedDescriptors {
-    Descriptor program;
-    Descriptor machine;
+// For a container's process on this machine, behind its standard descriptors: its program, the namespace of
+// this machine's files, and a socket: it listens for further commands, or is connected to the one that does.
+class PassedDescriptors {
+public:
+    explicit PassedDescriptors(Descriptor socket);
+
+    [[nodiscard]] std::vector<int> numbers() const {
+        return {program_.number(), machine_.number(), socket_.number()};
+    }
+
+private:
+    Descriptor program_;
+    Descriptor machine_;
+    Descriptor socket_;
 };
-constexpr int machine_descriptor = 4;
-inline std::string of_own_process() {
-    return "/proc/self/fd/3";
-}
-PassedDescriptors open_passed_descriptors();
+constexpr const char* passed_program = "/proc/self/fd/3";
+constexpr const char* passed_count = "3";
 
 // Each gives an exit status. They throw InputError.
 int create_container(const GlobalOptions& options, const CreateOptions& create);

@@ -3,9 +3,9 @@
 // runc has made, so that an engine finds the container's files there. Its child runs the guest: a program of
 // this machine, which is not in the container, so that it goes back to this machine's files.
 //
-// Static and without a C library: the container's files have no part in it. Arguments: the descriptor of the
-// machine's mount namespace; a directory of that machine for the container's files, or "-"; the program and
-// its arguments.
+// Static and without a C library: the container's files have no part in it. Descriptors: this program, the
+// machine's mount namespace, and a socket, which the child keeps. Arguments: a directory of that machine for
+// the container's files, or "-"; the program and its arguments.
 #include "guest/agent/kernel.hpp"
 
 #include <asm-generic/errno.h>
@@ -28,6 +28,9 @@ constexpr long current_directory = -100; // AT_FDCWD
 constexpr long recursive = 0x8000;       // AT_RECURSIVE
 constexpr long close_on_exec = 02000000; // OPEN_TREE_CLOEXEC
 constexpr unsigned failed = 125;
+// Of descriptors.
+constexpr long own_program = 3;
+constexpr long machine = 4;
 
 [[noreturn]] void end(unsigned status) {
     for (;;) {
@@ -48,17 +51,9 @@ void require(long result, const char* message) {
     }
 }
 
-long number_of(const char* text) {
-    long number = 0;
-    for (; *text >= '0' && *text <= '9'; ++text) {
-        number = number * 10 + (*text - '0');
-    }
-    return number;
-}
-
 // What the engine mounts or unmounts on this machine later on happens here too: this process must keep no
 // file system of other containers. What is mounted here stays here.
-void enter_machine(long machine, const char* place) {
+void enter_machine(const char* place) {
     const bool has_files = *place != '-';
     long files = -1;
     if (has_files) {
@@ -87,10 +82,10 @@ void enter_machine(long machine, const char* place) {
     if (call(__NR_getppid) != parent) {
         end(failed);
     }
-    enter_machine(number_of(arguments[1]), arguments[2]);
-    call(__NR_close_range, 3, ~0U, 0);
+    enter_machine(arguments[1]);
+    call(__NR_close_range, own_program, machine, 0);
     call(__NR_rt_sigprocmask, SIG_SETMASK, address_of(signals), 0, sizeof *signals);
-    call(__NR_execve, address_of(arguments[3]), address_of(static_cast<const void*>(arguments + 3)),
+    call(__NR_execve, address_of(arguments[2]), address_of(static_cast<const void*>(arguments + 2)),
          address_of(static_cast<const void*>(environment)));
     require(-1, "execve: previrt-oci is not there any more");
     end(failed);
@@ -133,7 +128,7 @@ void drop_capabilities() {
     const auto count = reinterpret_cast<std::size_t>(stack[0]);
     char** const arguments = stack + 1;
     char** const environment = arguments + count + 1;
-    if (count < 4) {
+    if (count < 3) {
         require(-1, "this program is for previrt-oci alone");
     }
     const std::uint64_t all = ~std::uint64_t{0};
@@ -145,7 +140,7 @@ void drop_capabilities() {
     if (child == 0) {
         become_program(own, arguments, environment, &before);
     }
-    call(__NR_close_range, 3, ~0U, 0);
+    call(__NR_close_range, own_program, ~0U, 0);
     drop_capabilities();
     stand_for(child, &all);
 }

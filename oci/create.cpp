@@ -34,6 +34,7 @@ nlohmann::json options_of(const GlobalOptions& options) {
     if (options.cpus != 0) {
         kept["cpus"] = options.cpus;
     }
+    kept["isolate"] = options.isolate;
     return kept;
 }
 
@@ -53,10 +54,8 @@ void make_store(const GlobalOptions& options, const CreateOptions& create, const
     const nlohmann::json kept = options_of(options);
     make_run_options(kept, config);
     make_container_process(config);
-    const std::vector<std::string> arguments = {of_own_process(), std::to_string(machine_descriptor),
-                                                store.files(),    this_program(),
-                                                "--root",         options.root,
-                                                "guest",          store.name()};
+    const std::vector<std::string> arguments = {passed_program, store.files(), this_program(), "--root",
+                                                options.root,   "guest",       store.name()};
     store.make();
     write_json(store.path_of("config.json"), config);
     nlohmann::json state = kept;
@@ -66,7 +65,7 @@ void make_store(const GlobalOptions& options, const CreateOptions& create, const
 }
 
 std::vector<std::string> host_options(const CreateOptions& create, const ContainerStore& store) {
-    std::vector<std::string> words = {"--bundle", store.bundle(), "--preserve-fds", "2"};
+    std::vector<std::string> words = {"--bundle", store.bundle(), "--preserve-fds", passed_count};
     if (!create.console_socket.empty()) {
         words.insert(words.end(), {"--console-socket", create.console_socket});
     }
@@ -95,21 +94,20 @@ int create(const GlobalOptions& options, const CreateOptions& create, const char
     make_store(options, create, store);
     std::vector<std::string> words = host_options(create, store);
     words.insert(words.begin(), command);
-    const PassedDescriptors passed = open_passed_descriptors();
-    return run_host_runtime(options, words, {passed.program.number(), passed.machine.number()});
+    const PassedDescriptors passed(store.listen_for_sessions());
+    return run_host_runtime(options, words, passed.numbers());
 }
 
 } // namespace
 
-PassedDescriptors open_passed_descriptors() {
-    const std::string path = built_file(PREVIRT_CONTAINER_PROCESS);
-    PassedDescriptors passed{.program = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)),
-                             .machine = Descriptor(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC))};
-    if (passed.program.number() < 0 || passed.machine.number() < 0) {
-        throw InputError((passed.program.number() < 0 ? path : "/proc/self/ns/mnt") + ": " +
-                         std::generic_category().message(errno));
+PassedDescriptors::PassedDescriptors(Descriptor socket)
+    : program_(open(built_file(PREVIRT_CONTAINER_PROCESS).c_str(), O_RDONLY | O_CLOEXEC)),
+      machine_(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC)), socket_(std::move(socket)) {
+    if (program_.number() < 0 || machine_.number() < 0) {
+        throw InputError(
+            (program_.number() < 0 ? built_file(PREVIRT_CONTAINER_PROCESS) : "/proc/self/ns/mnt") + ": " +
+            std::generic_category().message(errno));
     }
-    return passed;
 }
 
 int create_container(const GlobalOptions& options, const CreateOptions& chosen) {

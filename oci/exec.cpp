@@ -65,7 +65,7 @@ nlohmann::json process_of_options(const ExecOptions& exec, const nlohmann::json&
 
 std::vector<std::string> host_options(const ExecOptions& exec, const std::string& process,
                                       bool has_terminal) {
-    std::vector<std::string> words = {"exec", "--process", process, "--preserve-fds", "2"};
+    std::vector<std::string> words = {"exec", "--process", process, "--preserve-fds", passed_count};
     if (!exec.console_socket.empty()) {
         words.insert(words.end(), {"--console-socket", exec.console_socket});
     }
@@ -108,13 +108,12 @@ int execute_in_container(const GlobalOptions& options, const ExecOptions& exec) 
     const std::string file = "exec-" + number + ".json";
     const std::string host_file = store.path_of("exec-" + number + "-host.json");
     write_json(store.path_of(file), process);
-    write_json(host_file,
-               make_host_process(process["terminal"], process,
-                                 {of_own_process(), std::to_string(machine_descriptor), "-", this_program(),
-                                  "--root", options.root, "further-process", store.name(), file}));
-    const PassedDescriptors passed = open_passed_descriptors();
-    const int status = run_host_runtime(options, host_options(exec, host_file, process["terminal"]),
-                                        {passed.program.number(), passed.machine.number()});
+    write_json(host_file, make_host_process(process["terminal"], process,
+                                            {passed_program, "-", this_program(), "--root", options.root,
+                                             "further-process", store.name(), file}));
+    const PassedDescriptors passed(store.connect());
+    const int status =
+        run_host_runtime(options, host_options(exec, host_file, process["terminal"]), passed.numbers());
     unlink(host_file.c_str());
     if (status != 0) {
         unlink(store.path_of(file).c_str());

@@ -10,8 +10,10 @@
 #include "oci/configuration.hpp"
 #include "oci/guest_files.hpp"
 #include "oci/guest_identity.hpp"
+#include "oci/log.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <linux/sched.h>
 #include <nlohmann/json.hpp>
@@ -23,6 +25,7 @@ namespace previrt::oci {
 
 namespace {
 
+constexpr int passed_socket = 5;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t usual_memory = 512 * mib;
 
@@ -147,7 +150,8 @@ RunOptions make_run_options(const nlohmann::json& options, const nlohmann::json&
 
 int run_container_guest(const ContainerStore& store) {
     const nlohmann::json config = read_json(store.path_of("config.json"));
-    RunOptions options = make_run_options(read_json(store.path_of("options.json")), config);
+    const nlohmann::json kept = read_json(store.path_of("options.json"));
+    RunOptions options = make_run_options(kept, config);
     std::optional<NamespaceNetwork> network;
     if (has_network_namespace(config)) {
         network = read_namespace_network();
@@ -158,14 +162,17 @@ int run_container_guest(const ContainerStore& store) {
         options.net = choice_of(*network);
         give_up_addresses(*network);
     }
+    silence_warnings(); // `create` has given them
     const GuestProcess process = make_container_process(config, network);
-    const Descriptor sessions = store.listen_for_sessions();
+    const Descriptor sessions(passed_socket);
+    fcntl(sessions.number(), F_SETFD, FD_CLOEXEC);
     options.process = &process;
     options.root = store.files();
     options.root_is_writable = true; // or read-only by its mount
     options.root_is_container = true;
     options.sessions = sessions.number();
     options.quiet = true;
+    options.isolate = kept.value("isolate", false);
     options.is_own_process = true;
     const Supervision supervision{.signals = container_signals(), .failed = command_failed};
     return run_supervised([&] { return run_guest_of_command(options); }, supervision);
@@ -173,12 +180,15 @@ int run_container_guest(const ContainerStore& store) {
 
 int run_further_process(const ContainerStore& store, const std::string& file) {
     const std::string path = store.path_of(file);
+    silence_warnings(); // `exec` has given them
     const nlohmann::json process = read_json(path);
     unlink(path.c_str());
     const GuestProcess made = make_further_process(process, read_json(store.path_of("config.json")));
     const SessionOptions options{
         .name = store.name(), .command = made.arguments, .environment = {}, .process = &made};
-    return run_by_monitor(options, store.connect());
+    Descriptor monitor(passed_socket);
+    fcntl(monitor.number(), F_SETFD, FD_CLOEXEC);
+    return run_by_monitor(options, std::move(monitor));
 }
 
 } // namespace previrt::oci

@@ -21,7 +21,8 @@ GuestProcess make_further_process(const nlohmann::json& process, const nlohmann:
 // options.json.
 RunOptions make_run_options(const nlohmann::json& options, const nlohmann::json& config);
 
-// The two programs behind the container's process: they give the exit status of the process in the guest.
+// The two programs behind a container's process: they give the exit status of the process in the guest. The
+// socket of PassedDescriptors is their descriptor 5.
 int run_container_guest(const ContainerStore& store);
 int run_further_process(const ContainerStore& store, const std::string& file);
 

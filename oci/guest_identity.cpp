@@ -113,7 +113,8 @@ void take_capabilities(CallProgram& program, const ProcessCapabilities& wanted) 
     for (unsigned capability = 0; capability <= last_capability; ++capability) {
         if ((wanted.ambient >> capability & 1U) != 0) {
             program.call("process.capabilities.ambient", SYS_prctl,
-                         {number(PR_CAP_AMBIENT), number(PR_CAP_AMBIENT_RAISE), number(capability)});
+                         {number(PR_CAP_AMBIENT), number(PR_CAP_AMBIENT_RAISE), number(capability)},
+                         {EPERM}); // it is not inheritable; runc says nothing either
         }
     }
 }

@@ -17,6 +17,7 @@ struct GlobalOptions {
     std::string kernel;   // empty: that of the package previrt-guest-kernel
     std::string memory;   // of a guest whose container has no limit; empty: the usual
     unsigned cpus = 0;    // likewise; 0: the usual
+    bool isolate = false; // the guest's kernel from its programs
 };
 
 // runc or crun of this machine. Throws InputError if it has none that works.

@@ -10,7 +10,8 @@ namespace previrt::oci {
 
 namespace {
 
-LogChoice chosen; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+LogChoice chosen;       // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+bool is_silent = false; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 std::string now() {
     const std::time_t time = std::time(nullptr);
@@ -40,9 +41,18 @@ void choose_log(const LogChoice& choice) {
     chosen = choice;
 }
 
+void silence_warnings() {
+    is_silent = true;
+}
+
 void log_warning(const std::string& message) {
+    if (is_silent) {
+        return;
+    }
     log("warning", message);
-    std::cerr << "previrt-oci: warning: " << message << '\n';
+    if (chosen.file.empty()) {
+        std::cerr << "previrt-oci: warning: " << message << '\n';
+    }
 }
 
 void log_error(const std::string& message) {

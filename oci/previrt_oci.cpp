@@ -32,6 +32,9 @@ public:
         global_.root = usual_root();
         add_global_options();
         app_.require_subcommand(1);
+        for (CLI::Option* const option : app_.get_options()) {
+            option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // engines add some twice
+        }
         app_.set_version_flag("--version,-v", "previrt-oci version " PREVIRT_VERSION "\nspec: 1.0.2");
         add_create();
         add_exec();
@@ -74,6 +77,8 @@ private:
         app_.add_option("--kernel", global_.kernel, "The guests' kernel (that of previrt-guest-kernel)");
         app_.add_option("--memory", global_.memory, "Memory of a guest whose container has no limit (512M)");
         app_.add_option("--cpus", global_.cpus, "Processors of such a guest (all)")->check(CLI::Range(1, 64));
+        app_.add_flag("--isolate", global_.isolate,
+                      "Protect the guests' kernels from their programs (docs/process.md)");
     }
 
     CLI::App* add(const char* name, const char* description, Action action) {

@@ -6,6 +6,7 @@
 
 #include "host/input_error.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -62,16 +63,14 @@ int delete_container(const GlobalOptions& options, const std::string& name, bool
     }
     words.push_back(name);
     const int status = run_host_runtime(options, words);
-    // A failed one is still there, unless only our part of it was left.
-    std::string ignored;
-    if (status == 0) {
+    // `create` may have been killed before the host's runtime had made its part.
+    if (status == 0 || !std::filesystem::exists(root_of_host_runtime(options.root) + "/" + name)) {
         store.remove();
     }
     return status;
 }
 
 int show_features() {
-    const auto all = nlohmann::json::array({"CAP_CHOWN"});
     const nlohmann::json features = {
         {"ociVersionMin", "1.0.0"},
         {"ociVersionMax", "1.0.2"},
