@@ -51,13 +51,13 @@ void CallProgram::make_directories(const std::string& path) {
     }
 }
 
-void CallProgram::write_file(const std::string& purpose, const std::string& path, const std::string& text_,
+void CallProgram::write_file(const std::string& purpose, const std::string& path, const std::string& content,
                              std::initializer_list<int> ignored) {
     const std::uint64_t file = call(
         purpose, SYS_openat,
         {number(static_cast<std::uint64_t>(AT_FDCWD)), text(path), number(O_WRONLY | O_CLOEXEC)}, ignored);
     const bool may_fail = ignored.size() != 0;
-    call(purpose, SYS_write, {result_of(file), data(text_), number(text_.size())},
+    call(purpose, SYS_write, {result_of(file), data(content), number(content.size())},
          may_fail ? std::initializer_list<int>{EBADF, EINVAL, ENOENT, EBUSY} : std::initializer_list<int>{});
     call(purpose, SYS_close, {result_of(file)}, {EBADF});
 }

@@ -43,10 +43,10 @@ public:
 
     // Usual series of calls.
     void make_directories(const std::string& path); // ignores all errors: the next call then fails
-    void write_file(const std::string& purpose, const std::string& path, const std::string& text,
+    void write_file(const std::string& purpose, const std::string& path, const std::string& content,
                     std::initializer_list<int> ignored = {});
     void mount(const std::string& purpose, const std::string& source, const std::string& place,
-               const std::string& type, unsigned long flags, const std::string& data = {},
+               const std::string& type, unsigned long flags, const std::string& options = {},
                std::initializer_list<int> ignored = {});
 
 private:

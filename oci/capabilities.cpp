@@ -18,58 +18,58 @@ namespace previrt::oci {
 namespace {
 
 // In the order of their numbers.
-constexpr std::array<const char*, last_capability + 1> names = {"CAP_CHOWN",
-                                                                "CAP_DAC_OVERRIDE",
-                                                                "CAP_DAC_READ_SEARCH",
-                                                                "CAP_FOWNER",
-                                                                "CAP_FSETID",
-                                                                "CAP_KILL",
-                                                                "CAP_SETGID",
-                                                                "CAP_SETUID",
-                                                                "CAP_SETPCAP",
-                                                                "CAP_LINUX_IMMUTABLE",
-                                                                "CAP_NET_BIND_SERVICE",
-                                                                "CAP_NET_BROADCAST",
-                                                                "CAP_NET_ADMIN",
-                                                                "CAP_NET_RAW",
-                                                                "CAP_IPC_LOCK",
-                                                                "CAP_IPC_OWNER",
-                                                                "CAP_SYS_MODULE",
-                                                                "CAP_SYS_RAWIO",
-                                                                "CAP_SYS_CHROOT",
-                                                                "CAP_SYS_PTRACE",
-                                                                "CAP_SYS_PACCT",
-                                                                "CAP_SYS_ADMIN",
-                                                                "CAP_SYS_BOOT",
-                                                                "CAP_SYS_NICE",
-                                                                "CAP_SYS_RESOURCE",
-                                                                "CAP_SYS_TIME",
-                                                                "CAP_SYS_TTY_CONFIG",
-                                                                "CAP_MKNOD",
-                                                                "CAP_LEASE",
-                                                                "CAP_AUDIT_WRITE",
-                                                                "CAP_AUDIT_CONTROL",
-                                                                "CAP_SETFCAP",
-                                                                "CAP_MAC_OVERRIDE",
-                                                                "CAP_MAC_ADMIN",
-                                                                "CAP_SYSLOG",
-                                                                "CAP_WAKE_ALARM",
-                                                                "CAP_BLOCK_SUSPEND",
-                                                                "CAP_AUDIT_READ",
-                                                                "CAP_PERFMON",
-                                                                "CAP_BPF",
-                                                                "CAP_CHECKPOINT_RESTORE"};
+constexpr std::array<const char*, last_capability + 1> all_names = {"CAP_CHOWN",
+                                                                    "CAP_DAC_OVERRIDE",
+                                                                    "CAP_DAC_READ_SEARCH",
+                                                                    "CAP_FOWNER",
+                                                                    "CAP_FSETID",
+                                                                    "CAP_KILL",
+                                                                    "CAP_SETGID",
+                                                                    "CAP_SETUID",
+                                                                    "CAP_SETPCAP",
+                                                                    "CAP_LINUX_IMMUTABLE",
+                                                                    "CAP_NET_BIND_SERVICE",
+                                                                    "CAP_NET_BROADCAST",
+                                                                    "CAP_NET_ADMIN",
+                                                                    "CAP_NET_RAW",
+                                                                    "CAP_IPC_LOCK",
+                                                                    "CAP_IPC_OWNER",
+                                                                    "CAP_SYS_MODULE",
+                                                                    "CAP_SYS_RAWIO",
+                                                                    "CAP_SYS_CHROOT",
+                                                                    "CAP_SYS_PTRACE",
+                                                                    "CAP_SYS_PACCT",
+                                                                    "CAP_SYS_ADMIN",
+                                                                    "CAP_SYS_BOOT",
+                                                                    "CAP_SYS_NICE",
+                                                                    "CAP_SYS_RESOURCE",
+                                                                    "CAP_SYS_TIME",
+                                                                    "CAP_SYS_TTY_CONFIG",
+                                                                    "CAP_MKNOD",
+                                                                    "CAP_LEASE",
+                                                                    "CAP_AUDIT_WRITE",
+                                                                    "CAP_AUDIT_CONTROL",
+                                                                    "CAP_SETFCAP",
+                                                                    "CAP_MAC_OVERRIDE",
+                                                                    "CAP_MAC_ADMIN",
+                                                                    "CAP_SYSLOG",
+                                                                    "CAP_WAKE_ALARM",
+                                                                    "CAP_BLOCK_SUSPEND",
+                                                                    "CAP_AUDIT_READ",
+                                                                    "CAP_PERFMON",
+                                                                    "CAP_BPF",
+                                                                    "CAP_CHECKPOINT_RESTORE"};
 
 } // namespace
 
-Capabilities parse_capabilities(const std::vector<std::string>& given) {
+Capabilities parse_capabilities(const std::vector<std::string>& names) {
     Capabilities parsed = 0;
-    for (const std::string& name : given) {
-        const auto found = std::ranges::find(names, name);
-        if (found == names.end()) {
+    for (const std::string& name : names) {
+        const auto* const found = std::ranges::find(all_names, name);
+        if (found == all_names.end()) {
             log_warning("config.json: process.capabilities: the guest's kernel has no " + name);
         } else {
-            parsed |= Capabilities{1} << static_cast<unsigned>(found - names.begin());
+            parsed |= Capabilities{1} << static_cast<unsigned>(found - all_names.begin());
         }
     }
     return parsed;
@@ -79,7 +79,7 @@ std::vector<std::string> names_of(Capabilities capabilities) {
     std::vector<std::string> found;
     for (unsigned number = 0; number <= last_capability; ++number) {
         if ((capabilities >> number & 1U) != 0) {
-            found.emplace_back(names.at(number));
+            found.emplace_back(all_names.at(number));
         }
     }
     return found;

@@ -88,7 +88,7 @@ std::vector<std::string> host_options(const CreateOptions& create, const Contain
     return words;
 }
 
-int create(const GlobalOptions& options, const CreateOptions& create, const char* command) {
+int start(const GlobalOptions& options, const CreateOptions& create, const char* command) {
     refuse_passed_descriptors(create.preserved);
     const ContainerStore store(options.root, create.name);
     make_store(options, create, store);
@@ -110,18 +110,18 @@ PassedDescriptors::PassedDescriptors(Descriptor socket)
     }
 }
 
-int create_container(const GlobalOptions& options, const CreateOptions& chosen) {
-    const int status = create(options, chosen, "create");
+int create_container(const GlobalOptions& options, const CreateOptions& create) {
+    const int status = start(options, create, "create");
     if (status != 0) {
-        ContainerStore(options.root, chosen.name).remove();
+        ContainerStore(options.root, create.name).remove();
     }
     return status;
 }
 
-int run_container(const GlobalOptions& options, const CreateOptions& chosen) {
-    const int status = create(options, chosen, "run");
-    if (!chosen.detach || status != 0) {
-        ContainerStore(options.root, chosen.name).remove();
+int run_container(const GlobalOptions& options, const CreateOptions& create) {
+    const int status = start(options, create, "run");
+    if (!create.detach || status != 0) {
+        ContainerStore(options.root, create.name).remove();
     }
     return status;
 }

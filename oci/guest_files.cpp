@@ -66,7 +66,7 @@ private:
     void mount_one(const nlohmann::json& mount) {
         const std::string place = destination_of(mount);
         const std::string type = mount.value("type", "");
-        MountOptions options = parse_mount_options(mount);
+        const MountOptions options = parse_mount_options(mount);
         if (options.is_bind || type == "bind") {
             bind(mount, place, options);
         } else if (type == "tmpfs" && options.copies_up) {

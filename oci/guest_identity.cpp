@@ -46,7 +46,7 @@ constexpr std::array limits = {
 void set_limits(CallProgram& program, const nlohmann::json& process) {
     for (const nlohmann::json& limit : process.value("rlimits", nlohmann::json::array())) {
         const std::string name = limit.at("type");
-        const auto found = std::ranges::find(limits, name, &Limit::name);
+        const auto* const found = std::ranges::find(limits, name, &Limit::name);
         if (found == limits.end()) {
             throw InputError("config.json: process.rlimits: there is no limit '" + name + "'");
         }
@@ -102,12 +102,15 @@ void become_user(CallProgram& program, const nlohmann::json& process) {
 void take_capabilities(CallProgram& program, const ProcessCapabilities& wanted) {
     constexpr unsigned word = 32;
     const __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
-    for (unsigned i = 0; i < sets.size(); ++i) {
-        sets.at(i) = {.effective = static_cast<std::uint32_t>(wanted.effective >> (word * i)),
-                      .permitted = static_cast<std::uint32_t>(wanted.permitted >> (word * i)),
-                      .inheritable = static_cast<std::uint32_t>(wanted.inheritable >> (word * i))};
-    }
+    const auto low = [](Capabilities set) { return static_cast<std::uint32_t>(set); };
+    const auto high = [](Capabilities set) { return static_cast<std::uint32_t>(set >> word); };
+    const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets = {
+        {{.effective = low(wanted.effective),
+          .permitted = low(wanted.permitted),
+          .inheritable = low(wanted.inheritable)},
+         {.effective = high(wanted.effective),
+          .permitted = high(wanted.permitted),
+          .inheritable = high(wanted.inheritable)}}};
     program.call("process.capabilities", SYS_capset,
                  {program.data(bytes_of(header)), program.data(bytes_of(sets))});
     for (unsigned capability = 0; capability <= last_capability; ++capability) {

@@ -29,6 +29,7 @@ bool has_unified_groups() {
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words) {
         pointers.push_back(word.data());
     }
@@ -47,6 +48,7 @@ void place_descriptors(const std::vector<int>& passed) {
     constexpr int first = 3;
     constexpr int apart = 100;
     std::vector<int> copies;
+    copies.reserve(passed.size());
     for (const int descriptor : passed) {
         copies.push_back(fcntl(descriptor, F_DUPFD_CLOEXEC, apart));
     }
@@ -91,11 +93,11 @@ int wait_for_runtime(pid_t process) {
 } // namespace
 
 std::string find_host_runtime() {
-    const std::string runc = path_of_program("runc");
+    std::string runc = path_of_program("runc");
     if (!runc.empty()) {
         return runc;
     }
-    const std::string crun = path_of_program("crun");
+    std::string crun = path_of_program("crun");
     if (crun.empty()) {
         throw InputError("this machine has neither runc nor crun, which sets up cgroups, namespaces and "
                          "mounts for the container (Debian's packages runc and crun)");
