@@ -61,7 +61,7 @@ MountOptions parse_mount_options(const nlohmann::json& mount) {
         return std::ranges::find(list, name) != list.end();
     };
     for (const std::string option : mount.value("options", nlohmann::json::array())) {
-        const auto flag = std::ranges::find(named_flags, option, &NamedFlag::name);
+        const auto* const flag = std::ranges::find(named_flags, option, &NamedFlag::name);
         if (flag != named_flags.end()) {
             parsed.flags = flag->is_set ? parsed.flags | flag->flag : parsed.flags & ~flag->flag;
         } else if (option == "bind" || option == "rbind") {

@@ -21,9 +21,10 @@ namespace previrt::oci {
 
 namespace {
 
+// Behind the name there is a zero.
 std::string name_of(const RouteMessage& link) {
     const auto found = link.attributes.find(IFLA_IFNAME);
-    return found == link.attributes.end() ? std::string() : std::string(found->second.c_str());
+    return found == link.attributes.end() ? std::string() : found->second.substr(0, found->second.find('\0'));
 }
 
 std::string text_of(const std::string& address) {

@@ -3,8 +3,8 @@
 
 #include "host/input_error.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <sys/socket.h>
 #include <system_error>
 
@@ -28,7 +28,7 @@ template <typename Header>
 Header header_at(std::string_view bytes) {
     Header header{};
     require(bytes.size() >= sizeof header, "a short message", EPROTO);
-    std::memcpy(&header, bytes.data(), sizeof header);
+    bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
     return header;
 }
 
@@ -94,7 +94,8 @@ std::string RouteSocket::receive() {
 }
 
 std::vector<RouteMessage> RouteSocket::list(std::uint16_t request, std::size_t content_bytes) {
-    RouteMessage question{.type = request, .content = std::string(content_bytes, '\0'), .attributes = {}};
+    const RouteMessage question{
+        .type = request, .content = std::string(content_bytes, '\0'), .attributes = {}};
     send(question.encode(NLM_F_DUMP));
     std::vector<RouteMessage> found;
     for (;;) {
