@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <sys/mount.h>
 
 namespace previrt::oci {
@@ -67,6 +68,10 @@ struct BadCase {
     nlohmann::json value;
     const char* message;
 };
+
+std::ostream& operator<<(std::ostream& output, const BadCase& bad) {
+    return output << bad.pointer;
+}
 
 class BadConfiguration : public testing::TestWithParam<BadCase> {};
 
