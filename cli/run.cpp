@@ -69,10 +69,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     command
         .add_option("--cpus", options.cpus, "Its processors, up to 64; on bare metal as many as QEMU has (1)")
         ->check(CLI::Range(1, 64));
-    command.add_option(
-        "--net", options.net,
-        "user[,host-loopback][,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, each with "
-        "[,mac=ADDRESS], or none (none)");
+    command.add_option("--net", options.net,
+                       "user[,host-loopback][,tcp=HOSTPORT:GUESTPORT][,mtu=BYTES], tap=NAME, switch=SOCKET, "
+                       "interface=NAME, each with "
+                       "[,mac=ADDRESS], or none (none)");
     command
         .add_option(
             "--disk", options.disks,

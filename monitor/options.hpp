@@ -10,6 +10,7 @@
 namespace previrt {
 
 class Messages;
+struct GuestProcess;
 
 struct RunOptions {
     std::string name; // for other commands of this user's; empty: the number of the run's process
@@ -23,11 +24,13 @@ struct RunOptions {
     std::vector<std::string> disks;
     std::string root; // a folder of this machine: the guest's root file system; empty: none
     bool root_is_writable = false;
+    bool root_is_container = false;         // the command enters the root by itself: `process`
     std::vector<std::string> shares;        // folders of this machine
     std::vector<std::string> share_sockets; // of vhost-user servers, which listen already
     std::vector<std::string> ports;         // of a console device: open descriptors, and names
     std::vector<std::string> command;       // that the guest runs, and then ends; empty: none
     std::vector<std::string> environment;   // of the command, in addition: NAME=VALUE, or NAME
+    const GuestProcess* process = nullptr;  // instead of both: the command is a container's
     int sessions = -1;    // a listening socket, for clients that bring further commands; -1: none
     int consoles = -1;    // likewise, for clients that show the console
     int counts = -1;      // likewise, for clients that watch the counts of instructions

@@ -2,6 +2,8 @@
 #include "guest/agent/command.hpp"
 
 #include "guest/agent/kernel.hpp"
+#include "guest/agent/namespaces.hpp"
+#include "guest/agent/system_calls.hpp"
 
 #include <asm-generic/errno.h>
 #include <asm-generic/ioctls.h>
@@ -176,10 +178,14 @@ private:
     }
     const std::uint64_t no_signals = 0;
     call(__NR_rt_sigprocmask, SIG_SETMASK, address_of(&no_signals), 0, sizeof no_signals);
-    if (call(__NR_chdir, address_of(request.directory)) != 0) {
-        call(__NR_chdir, address_of("/"));
+    int error = make_calls(request);
+    if (error == 0) {
+        // An empty one: a call has chosen it.
+        if (*request.directory != '\0' && call(__NR_chdir, address_of(request.directory)) != 0) {
+            call(__NR_chdir, address_of("/"));
+        }
+        error = Child(request).become();
     }
-    const int error = Child(request).become();
     call(__NR_write, report, address_of(&error), sizeof error);
     for (;;) {
         call(__NR_exit_group, 127);
@@ -192,6 +198,10 @@ Command start_command(const Request& request) {
     Command command;
     int descriptors[3] = {-1, -1, -1};
     Terminal terminal;
+    command.error = enter_namespaces(request.start.namespaces);
+    if (command.error != 0) {
+        return command;
+    }
     if (request.start.terminals != 0) {
         terminal = make_terminal(request.start.window);
         if (terminal.own < 0) {
@@ -212,7 +222,7 @@ Command start_command(const Request& request) {
         descriptors[number] = number == 0 ? pipes[number].read : pipes[number].write;
     }
     const Ends report = make_pipe();
-    const long process = call(__NR_fork);
+    const long process = fork_into_namespaces(request.start.namespaces);
     if (process == 0) {
         become(request, descriptors, terminal.own, report.write);
     }

@@ -10,6 +10,8 @@ namespace previrt::agent {
 // A start message, whose texts are behind its structure.
 struct Request {
     Start start;
+    SystemCall* calls;
+    char* data; // of the calls
     const char* directory;
     char** arguments; // ended by null, as the environment
     char** environment;

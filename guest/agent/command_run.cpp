@@ -71,13 +71,17 @@ Request receive_request(int control) {
     Request request{};
     __builtin_memcpy(&request.start, message, sizeof request.start);
     const std::uint64_t texts = std::uint64_t{request.start.arguments} + request.start.variables;
-    if (request.start.arguments == 0 || texts > header.bytes) {
+    const std::uint64_t front =
+        sizeof(Start) + (sizeof(SystemCall) * std::uint64_t{request.start.calls}) + request.start.data_bytes;
+    if (request.start.arguments == 0 || texts > header.bytes || front > header.bytes) {
         give_up("previrt: the monitor's request is broken\n");
     }
+    request.calls = reinterpret_cast<SystemCall*>(message + sizeof(Start));
+    request.data = reinterpret_cast<char*>(request.calls + request.start.calls);
     // A place in front of the arguments: see Child::try_file.
     request.arguments = static_cast<char**>(allocate((texts + 3) * sizeof(char*))) + 1;
     request.environment = request.arguments + request.start.arguments + 1;
-    Texts taken(message + sizeof(Start), header.bytes - sizeof(Start));
+    Texts taken(message + front, header.bytes - front);
     request.directory = taken.take();
     taken.take(request.arguments, request.start.arguments);
     taken.take(request.environment, request.start.variables);

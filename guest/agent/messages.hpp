@@ -32,8 +32,12 @@ enum class FolderUse : char {
     writable = 'w',
     read_only = 'n',
     no_command = 'i', // the first process is the root's own; the texts are empty
+    container = 'c',  // the root of a container, whose process goes there by itself
 };
 constexpr std::uint32_t most_folders_bytes = 32768;
+// Where the agent mounts a container's root, and the control group of its processes.
+constexpr const char* container_root = "/.previrt/root";
+constexpr const char* container_group = "/sys/fs/cgroup/container";
 
 enum class Message : std::uint32_t {
     // To the agent.
@@ -65,15 +69,43 @@ struct Window {
 };
 static_assert(sizeof(Window) == 8);
 
-// Bit N of `terminals`: the command's descriptor N is its terminal. Behind it, each ended by a zero byte: the
-// working directory, the arguments, the environment.
+// What an argument of a system call is.
+enum class ArgumentKind : std::uint8_t {
+    value,
+    data,   // a place in the data of the start message
+    loaded, // 32 bits at that place
+    result, // of an earlier call, which has this number
+};
+constexpr unsigned argument_kind_bits = 4;
+
+// A system call that the command's process makes before it becomes its program. An error ends the process,
+// unless it is one of `ignored`.
+struct SystemCall {
+    std::uint32_t number; // of Linux, or one of the two below
+    std::uint32_t kinds;  // an ArgumentKind for each argument; the first has the lowest bits
+    std::uint16_t ignored[4];
+    std::uint64_t arguments[6];
+};
+static_assert(sizeof(SystemCall) == 64);
+// Writes a value: where, the value, its bytes.
+constexpr std::uint32_t store_call = 0xffff'0000;
+// Sends a message of rtnetlink, and gives the error of its answer: socket, message, bytes.
+constexpr std::uint32_t route_call = 0xffff'0001;
+
+// Bit N of `terminals`: the command's descriptor N is its terminal. Behind it: the system calls; their data;
+// and, each ended by a zero byte, the working directory, the arguments, the environment.
 struct Start {
     std::uint32_t terminals;
     std::uint32_t arguments;
     std::uint32_t variables;
     Window window;
+    std::uint32_t namespaces; // flags of clone() for the process; join_namespaces
+    std::uint32_t calls;
+    std::uint32_t data_bytes;
 };
-static_assert(sizeof(Start) == 20);
+static_assert(sizeof(Start) == 32);
+// Instead of its own namespaces, the process gets those of the guest's first command.
+constexpr std::uint32_t join_namespaces = 1;
 // Of a start message, its header excluded.
 constexpr std::uint32_t most_start_bytes = std::uint32_t{4} << 20U;
 
@@ -89,10 +121,12 @@ struct Session {
 };
 static_assert(sizeof(Session) == 4);
 
-// exited: the exit status. killed: the signal. not_started: an error number of Linux's, of the execve.
+// exited: the exit status. killed: the signal. not_started: an error number of Linux's, of the execve; with
+// 65536 times N, of system call N of the start message, which count from 1.
 struct End {
     std::uint32_t value;
 };
 static_assert(sizeof(End) == 4);
+constexpr unsigned failed_call_shift = 16;
 
 } // namespace previrt::agent

@@ -132,9 +132,9 @@ void make_directory(const char* path) {
 
 const char* mount_root(const Folder& folder) {
     make_directory("/.previrt");
-    make_directory("/.previrt/root");
-    if (folder.use == FolderUse::root) {
-        return mount(folder.tag, "/.previrt/root", "virtiofs", 0, nullptr) == 0 ? nullptr : no_folders;
+    make_directory(container_root);
+    if (folder.use == FolderUse::root || folder.use == FolderUse::container) {
+        return mount(folder.tag, container_root, "virtiofs", 0, nullptr) == 0 ? nullptr : no_folders;
     }
     make_directory("/.previrt/folder");
     make_directory("/.previrt/memory");
@@ -144,7 +144,7 @@ const char* mount_root(const Folder& folder) {
     mount("none", "/.previrt/memory", "tmpfs", 0, "mode=755");
     make_directory("/.previrt/memory/upper");
     make_directory("/.previrt/memory/work");
-    return mount("none", "/.previrt/root", "overlay", 0,
+    return mount("none", container_root, "overlay", 0,
                  "lowerdir=/.previrt/folder,upperdir=/.previrt/memory/upper,workdir=/.previrt/memory/work") ==
                    0
                ? nullptr
@@ -152,13 +152,16 @@ const char* mount_root(const Folder& folder) {
 }
 
 const char* change_root(const Folder& folder) {
+    if (folder.use == FolderUse::container) {
+        return mount_root(folder);
+    }
     if (folder.use != FolderUse::root && folder.use != FolderUse::overlaid_root) {
         return nullptr;
     }
     if (const char* const message = mount_root(folder)) {
         return message;
     }
-    return call(__NR_chdir, address_of("/.previrt/root")) == 0 &&
+    return call(__NR_chdir, address_of(container_root)) == 0 &&
                    mount(".", "/", nullptr, mount_move, nullptr) == 0 &&
                    call(__NR_chroot, address_of(".")) == 0 && call(__NR_chdir, address_of("/")) == 0
                ? nullptr

@@ -16,6 +16,13 @@ namespace previrt {
 
 namespace {
 
+agent::FolderUse use_of_root(const RunOptions& options, const FolderChoice& folder) {
+    if (options.root_is_container) {
+        return agent::FolderUse::container;
+    }
+    return folder.is_read_only ? agent::FolderUse::overlaid_root : agent::FolderUse::root;
+}
+
 std::string list_folders(const RunOptions& options) {
     std::string list;
     const auto add = [&](agent::FolderUse use, const std::string& tag, const std::string& place) {
@@ -24,8 +31,7 @@ std::string list_folders(const RunOptions& options) {
     };
     for (const FolderChoice& folder : parse_folders(options)) {
         if (folder.tag == root_tag) {
-            add(folder.is_read_only ? agent::FolderUse::overlaid_root : agent::FolderUse::root, folder.tag,
-                "");
+            add(use_of_root(options, folder), folder.tag, "");
         } else if (!folder.is_socket) { // its folder is not known
             add(folder.is_read_only ? agent::FolderUse::read_only : agent::FolderUse::writable, folder.tag,
                 folder.path);

@@ -51,18 +51,18 @@ void CommandChannel::Output::polled(const pollfd& pump_poll, const pollfd& gone)
 }
 
 CommandChannel::CommandChannel(const RunOptions& options)
-    : options_(options), given_up_(make_event()), has_terminal_(standard_streams_are_terminal()),
-      to_guest_(make_start_message(options, find_terminals(), read_window())),
+    : options_(options), given_up_(make_event()), has_terminal_(has_terminal(options.process)),
+      to_guest_(make_start_message(options, find_terminals(options.process), read_window())),
       control_(agent::control_port, [this](std::span<const std::uint8_t> bytes) { take_control(bytes); }),
       input_(agent::input_port, [this](std::span<const std::uint8_t>) { input_.close(); }),
       output_(agent::output_port, STDOUT_FILENO), errors_(agent::error_port, STDERR_FILENO) {
-    if (find_terminals() == 7) {
+    if (find_terminals(options.process) == 7) {
         errors_.stream.close(); // standard error is the terminal
     }
 }
 
 void CommandChannel::begin() {
-    signals_ = hold_command_signals();
+    signals_ = hold_signals(options_.process != nullptr ? container_signals() : command_signals);
     if (has_terminal_) {
         terminal_.emplace();
     }
@@ -147,7 +147,7 @@ void CommandChannel::take_signals() {
     signalfd_siginfo signal{};
     while (read(signals_.number(), &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
         const auto number = static_cast<int>(signal.ssi_signo);
-        if (number == SIGWINCH) {
+        if (number == SIGWINCH && (has_terminal_ || options_.process == nullptr)) {
             if (has_terminal_ && command_runs()) {
                 to_guest_ += make_message(agent::Message::window, read_window());
             }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/channel/command_terminal.hpp"
 
+#include "monitor/channel/guest_process.hpp"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,9 +12,13 @@ bool standard_streams_are_terminal() {
     return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
 }
 
-std::uint32_t find_terminals() {
+bool has_terminal(const GuestProcess* process) {
+    return process != nullptr ? process->has_terminal : standard_streams_are_terminal();
+}
+
+std::uint32_t find_terminals(const GuestProcess* process) {
     std::uint32_t terminals = 0;
-    if (standard_streams_are_terminal()) {
+    if (has_terminal(process)) {
         for (unsigned number = 0; number < 3; ++number) {
             terminals |= isatty(static_cast<int>(number)) != 0 ? 1U << number : 0;
         }

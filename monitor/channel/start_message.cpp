@@ -2,6 +2,7 @@
 #include "monitor/channel/start_message.hpp"
 
 #include "host/input_error.hpp"
+#include "monitor/channel/guest_process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,20 +62,34 @@ std::string working_directory() {
     return error ? "/" : path.string();
 }
 
+GuestProcess process_of_user(const RunOptions& options) {
+    GuestProcess process;
+    process.directory = working_directory();
+    process.arguments = options.command;
+    process.environment = make_environment(options);
+    return process;
+}
+
 } // namespace
 
 std::string make_start_message(const RunOptions& options, std::uint32_t terminals,
                                const agent::Window& window) {
-    const std::vector<std::string> environment = make_environment(options);
+    const GuestProcess process = options.process != nullptr ? *options.process : process_of_user(options);
     const agent::Start start{.terminals = terminals,
-                             .arguments = static_cast<std::uint32_t>(options.command.size()),
-                             .variables = static_cast<std::uint32_t>(environment.size()),
-                             .window = window};
+                             .arguments = static_cast<std::uint32_t>(process.arguments.size()),
+                             .variables = static_cast<std::uint32_t>(process.environment.size()),
+                             .window = window,
+                             .namespaces = process.namespaces,
+                             .calls = static_cast<std::uint32_t>(process.calls.size()),
+                             .data_bytes = static_cast<std::uint32_t>(process.data.size())};
     std::string message = make_message(agent::Message::start, start);
     const auto add = [&](const std::string& text) { message.append(text.c_str(), text.size() + 1); };
-    add(working_directory());
-    std::ranges::for_each(options.command, add);
-    std::ranges::for_each(environment, add);
+    message.append(reinterpret_cast<const char*>(process.calls.data()),
+                   process.calls.size() * sizeof(agent::SystemCall));
+    message += process.data;
+    add(process.directory);
+    std::ranges::for_each(process.arguments, add);
+    std::ranges::for_each(process.environment, add);
     const std::size_t bytes = message.size() - sizeof(agent::MessageHeader);
     if (bytes > agent::most_start_bytes) {
         throw InputError("the command's arguments and its environment have " + std::to_string(bytes) +

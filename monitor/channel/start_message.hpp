@@ -8,8 +8,8 @@
 
 namespace previrt {
 
-// The agent's request for the options' command, with a clean environment: what a login has, this terminal's
-// type and language, and the options' variables. Throws InputError if it is too long.
+// The agent's request for the options' process, or for their command, with a clean environment: what a login
+// has, this terminal's type and language, and the options' variables. Throws InputError if it is too long.
 std::string make_start_message(const RunOptions& options, std::uint32_t terminals,
                                const agent::Window& window);
 

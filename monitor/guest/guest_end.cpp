@@ -32,7 +32,8 @@ RunStatus judge_command(const RunOptions& options, const CommandEnd& command, Ru
         return run_timed_out;
     }
     if (!command.failure.empty()) {
-        std::cerr << "previrt: " << options.command.front() << ": " << command.failure << '\n';
+        std::cerr << "previrt: " << command.describe_failure(options.command.front(), options.process)
+                  << '\n';
     }
     return command.status ? RunStatus{*command.status} : command_failed;
 }

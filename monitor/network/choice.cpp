@@ -23,7 +23,7 @@ constexpr unsigned most_port = 65535;
 constexpr MacAddress usual_mac = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
 constexpr const char* forms =
     "none, user[,host-loopback][,mtu=68..9000][,tcp=[HOSTADDR:]HOSTPORT:GUESTPORT][,udp=...], "
-    "tap=NAME or switch=SOCKET; behind the last three [,mac=52:54:..]";
+    "tap=NAME, switch=SOCKET or interface=NAME; behind the last four [,mac=52:54:..]";
 
 // All of the text must be a number without a sign.
 std::optional<unsigned> parse_number(std::string_view text, int base, unsigned least, unsigned most) {
@@ -115,9 +115,7 @@ public:
             require(choice_.kind != NetworkKind::none && parse_part(part), part);
         }
         if (!has_mac_) {
-            choice_.mac = choice_.kind == NetworkKind::tap || choice_.kind == NetworkKind::by_switch
-                              ? random_mac()
-                              : usual_mac;
+            choice_.mac = choice_.kind == NetworkKind::user ? usual_mac : random_mac();
         }
         return std::move(choice_);
     }
@@ -133,6 +131,7 @@ private:
     bool parse_kind(std::string_view part) {
         constexpr std::string_view tap = "tap=";
         constexpr std::string_view by_switch = "switch=";
+        constexpr std::string_view interface = "interface=";
         if (part == "user") {
             choice_.kind = NetworkKind::user;
         } else if (part.starts_with(tap)) {
@@ -141,6 +140,9 @@ private:
         } else if (part.starts_with(by_switch)) {
             choice_.kind = NetworkKind::by_switch;
             choice_.name = part.substr(by_switch.size());
+        } else if (part.starts_with(interface)) {
+            choice_.kind = NetworkKind::interface;
+            choice_.name = part.substr(interface.size());
         } else {
             return part == "none";
         }

@@ -9,7 +9,7 @@
 
 namespace previrt {
 
-enum class NetworkKind : std::uint8_t { none, user, tap, by_switch };
+enum class NetworkKind : std::uint8_t { none, user, tap, by_switch, interface };
 
 struct PortForward {
     bool udp;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "monitor/network/end.hpp"
 
+#include "monitor/network/interface.hpp"
 #include "monitor/network/switch/end.hpp"
 #include "monitor/network/tap.hpp"
 
@@ -15,7 +16,11 @@ NetworkEnd::NetworkEnd(const NetworkChoice& choice) {
         break;
     case NetworkKind::tap:
         end_ = open_tap(choice.name);
-        is_tap_ = true;
+        has_headers_ = true;
+        break;
+    case NetworkKind::interface:
+        end_ = open_interface(choice.name);
+        has_headers_ = true;
         break;
     case NetworkKind::by_switch:
         end_ = connect_to_switch(choice.name);
@@ -24,7 +29,7 @@ NetworkEnd::NetworkEnd(const NetworkChoice& choice) {
 }
 
 PacketEnd NetworkEnd::packets() const {
-    return {.number = user_ ? user_->end() : end_.number(), .has_headers = is_tap_};
+    return {.number = user_ ? user_->end() : end_.number(), .has_headers = has_headers_};
 }
 
 } // namespace previrt

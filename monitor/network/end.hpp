@@ -23,7 +23,7 @@ public:
 
 private:
     Descriptor end_;
-    bool is_tap_ = false;
+    bool has_headers_ = false;
     std::unique_ptr<UserNetwork> user_;
 };
 

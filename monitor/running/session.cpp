@@ -142,15 +142,18 @@ private:
 
 class Session {
 public:
-    Session(const SessionOptions& options, const RunningGuest& guest)
-        : options_(options), guest_(guest), signals_(hold_command_signals()),
-          has_terminal_(options.input == 0 && options.output == 1 && standard_streams_are_terminal()) {}
+    Session(const SessionOptions& options, Descriptor monitor)
+        : options_(options),
+          signals_(hold_signals(options.process != nullptr ? container_signals() : command_signals)),
+          has_terminal_(options.input == 0 && options.output == 1 && has_terminal(options.process)),
+          control_(std::move(monitor)) {}
 
     int run() {
         RunOptions request;
         request.command = options_.command;
         request.environment = options_.environment;
-        const std::uint32_t terminals = has_terminal_ ? find_terminals() : 0;
+        request.process = options_.process;
+        const std::uint32_t terminals = has_terminal_ ? find_terminals(options_.process) : 0;
         to_guest_ = make_start_message(request, terminals, read_window());
         connect();
         std::optional<RawTerminal> terminal;
@@ -171,7 +174,6 @@ private:
         SocketPair input = make_sockets();
         SocketPair output = make_sockets();
         SocketPair errors = make_sockets();
-        control_ = connect_to_guest(guest_, ClientKind::session);
         greet(control_, {input.monitors.number(), output.monitors.number(), errors.monitors.number()});
         input_ = std::move(input.ours);
         output_ = std::move(output.ours);
@@ -295,7 +297,7 @@ private:
         if (to_guest_.size() >= most_waiting) {
             return;
         }
-        if (signal.ssi_signo != SIGWINCH) {
+        if (signal.ssi_signo != SIGWINCH || (options_.process != nullptr && !has_terminal_)) {
             to_guest_ += make_message(agent::Message::signal,
                                       agent::Signal{.number = signal.ssi_signo,
                                                     .to_group = signal.ssi_code == SI_KERNEL ? 1U : 0U});
@@ -307,16 +309,16 @@ private:
     [[nodiscard]] int judge() const {
         if (end_.status) {
             if (!end_.failure.empty()) {
-                std::cerr << "previrt: " << options_.command.front() << ": " << end_.failure << '\n';
+                std::cerr << "previrt: " << end_.describe_failure(options_.command.front(), options_.process)
+                          << '\n';
             }
             return *end_.status;
         }
-        std::cerr << "previrt: " << guest_.name << ": " << failure_ << '\n';
+        std::cerr << "previrt: " << options_.name << ": " << failure_ << '\n';
         return command_failed;
     }
 
     const SessionOptions& options_;
-    const RunningGuest& guest_;
     Descriptor signals_;
     bool has_terminal_;
     Descriptor control_;
@@ -359,7 +361,11 @@ int run_in_guest(const SessionOptions& options) {
                          ": this guest takes no commands. One does that is run by process or kvm with "
                          "--root or a command");
     }
-    return Session(options, guest).run();
+    return run_by_monitor(options, connect_to_guest(guest, ClientKind::session));
+}
+
+int run_by_monitor(const SessionOptions& options, Descriptor monitor) {
+    return Session(options, std::move(monitor)).run();
 }
 
 } // namespace previrt

@@ -28,6 +28,7 @@ kernel=$work/prefix/lib/previrt/guest-kernel/bzImage
 expect "its audit's records" 0 'iret' "$previrt" sites "$kernel"
 expect "a pack for Xen" 0 'xl create' "$previrt" pack --for xen "$kernel" --output "$work/pack"
 expect "the same by QEMU's options" 1 'Unable to mount root' "$work/prefix/bin/qemu-system-previrt" -machine previrt-process -m 256 -nographic -kernel "$kernel"
+expect "the runtime for containers" 1 'config.json' "$work/prefix/bin/previrt-oci" --root "$work/containers" create --bundle "$work" one
 expect "its manual" 0 '^\.TH QEMU-SYSTEM-PREVIRT' cat "$work/prefix/share/man/man1/qemu-system-previrt.1"
 expect "the bench is not installed" 2 'source tree' "$previrt" bench process
 mv "$work/prefix/lib/previrt/guest-kernel" "$work/no-kernel"
