@@ -13,9 +13,11 @@
 #include "backends/process/frame.hpp"
 #include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
+#include "backends/process/local_table.hpp"
 #include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/thread_segments.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "backends/process/user_mode/user_mode.hpp"
@@ -87,8 +89,6 @@ struct Awaited {
     bool by_user;
 };
 [[gnu::section("processor")]] constinit Awaited awaited{};
-
-constexpr std::uint32_t architecture_64 = 0xc000003e;
 
 void enter_from_frame() {
     enter();
@@ -303,6 +303,8 @@ void vmm_faulted(std::uint64_t signal, const Frame* frame) {
 // The processor waits for its start.
 void processor_entered() {
     enter_vmm();
+    follow_local_table(); // the process is a copy of another processor's
+    follow_thread_segments();
     begin_processor();
     leave();
 }
