@@ -442,6 +442,16 @@ void system_call_taken(bool compatibility_mode) {
     enter_system_call(vcpu.registers.rip, compatibility_mode);
 }
 
+void sysenter_taken() {
+    constexpr std::uint64_t instruction_bytes = 2;
+    begin_entry(address_of_programs);
+    count_entry(Cause::system_call);
+    end_step();
+    record_event(Event::syscall, vcpu.registers.rip, vcpu.registers.general[rax]);
+    vcpu.instruction = vcpu.registers.rip - instruction_bytes;
+    enter_by_sysenter();
+}
+
 void event_taken() {
     ++counters.events_taken;
     begin_entry_here();
