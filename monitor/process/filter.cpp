@@ -79,8 +79,7 @@ void add_32_bit_calls(const Filter& filter) {
     check(seccomp_arch_add(calls_of_32_bits.get(), SCMP_ARCH_X86));
     check(seccomp_arch_remove(calls_of_32_bits.get(), SCMP_ARCH_NATIVE));
     allow(calls_of_32_bits, SCMP_SYS(set_thread_area));
-    check(seccomp_merge(filter.get(), calls_of_32_bits.get()));
-    static_cast<void>(calls_of_32_bits.release()); // it is part of the other one now
+    check(seccomp_merge(filter.get(), calls_of_32_bits.release())); // it becomes part of the other one
 }
 
 } // namespace

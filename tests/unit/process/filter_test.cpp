@@ -264,7 +264,7 @@ TEST_F(ProcessFilter, NoOtherTableOfCalls) {
 
 // By the processor's numbers: `int $0x80` of 64-bit code reaches this table too.
 int call_of_32_bits(std::uint32_t number, std::uint32_t argument) {
-    int result = 0;
+    int result = 0; // NOLINT(misc-const-correctness): asm writes it
     asm volatile("int $0x80"
                  : "=a"(result)
                  : "a"(number), "b"(argument), "c"(0), "d"(0), "S"(0), "D"(0)
