@@ -14,12 +14,13 @@ kernel_packages=(
     bc bison busybox-static cpio flex kmod libssl-dev lz4 make patch perl qemu-system-x86 rsync xz-utils
 )
 # fio, pip, and the tools of file systems, images and networks: programs that know nothing of previrt judge what a guest does.
-# A guest whose root is this machine's finds its devices by udev. podman starts containers by runc, and by previrt-oci.
+# A guest whose root is this machine's finds its devices by udev. Its programs of 32 bits are built by gcc too. podman
+# starts containers by runc, and by previrt-oci.
 # shellcheck disable=SC2034
 test_packages=(
     btrfs-progs ccache clang-19 clang-format-19 clang-tidy-19 conmon debootstrap e2fsprogs fio iproute2 iptables
-    libclang-19-dev libclang-rt-19-dev lld-19 llvm-19 nftables podman python3-pip qemu-system-common qemu-utils rt-tests
-    runc udev xfsprogs zstd
+    lib32gcc-12-dev libc6-dev-i386 libclang-19-dev libclang-rt-19-dev lld-19 llvm-19 nftables podman python3-pip
+    qemu-system-common qemu-utils rt-tests runc udev xfsprogs zstd
 )
 
 step() { printf '\n\033[1;34m==> %s\033[0m\n' "$*"; }

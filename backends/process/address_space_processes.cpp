@@ -71,6 +71,7 @@ Host new_host(unsigned processor) {
             .timer_set_for = no_timer,
             .mapped_ranges = 0,
             .local_table = {},
+            .thread_segments = {},
             .turn_time = {}};
 }
 
@@ -96,6 +97,7 @@ bool make_host(Host& host) {
     host.kernel_changes_seen = current->kernel_changes_seen;
     host.mapped_ranges = current->mapped_ranges;
     host.local_table = current->local_table;
+    host.thread_segments = current->thread_segments;
     if (make_process(host, clone_host) != 0) {
         return false;
     }
@@ -159,6 +161,7 @@ void change_to(Host& host) {
     const SegmentState segments = read_segments();
     change_host(&from, &host);
     follow_local_table();
+    follow_thread_segments();
     write_segments(segments);
     follow_timer();
 }
@@ -192,6 +195,7 @@ void make_processor(unsigned processor) {
     host = new_host(processor);
     host.kernel_changes_seen = current->kernel_changes_seen;
     host.local_table = current->local_table;
+    host.thread_segments = current->thread_segments;
     host.turn_time.began = backend::now();
     of_processor(processor, current) = &host;
     of_processor(processor, own_count) = 1;

@@ -5,6 +5,7 @@
 #include "backends/process/contract/host_call_counts.hpp"
 #include "backends/process/local_table.hpp"
 #include "backends/process/stolen_time.hpp"
+#include "backends/process/thread_segments.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct Host {
     std::uint64_t timer_set_for;       // or no_timer: it has expired, or was never set. events.cpp
     std::uint64_t mapped_ranges;
     LocalTableMark local_table;
+    ThreadSegments thread_segments;
     TurnTime turn_time;
 
     [[nodiscard]] backend::TableNumber root() const { return space == nullptr ? no_root : space->root; }

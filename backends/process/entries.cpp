@@ -13,9 +13,12 @@
 #include "backends/process/frame.hpp"
 #include "backends/process/host_changes.hpp"
 #include "backends/process/host_map.hpp"
+#include "backends/process/local_table.hpp"
+#include "backends/process/placeless_calls.hpp"
 #include "backends/process/processors.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/thread_segments.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "backends/process/user_mode/user_mode.hpp"
@@ -88,8 +91,6 @@ struct Awaited {
 };
 [[gnu::section("processor")]] constinit Awaited awaited{};
 
-constexpr std::uint32_t architecture_64 = 0xc000003e;
-
 void enter_from_frame() {
     enter();
     if (vcpu.cpl == 3) {
@@ -128,10 +129,22 @@ void fill_awaited() {
     }
 }
 
+// The host reads it, and raises no fault.
+void fill_stack_of_placeless_call() {
+    constexpr HostAccess read{};
+    const std::uint64_t address = stack_of_placeless_call();
+    if (address != 0 && fill_page(address, read) == Filled::absent &&
+        shadow_fault(address, {.write = false, .user = true, .fetch = false}).verdict ==
+            FaultVerdict::hidden) {
+        fill_page(address, read);
+    }
+}
+
 void prepare_to_leave() {
     prepare_return();
     step_through_user_call(is_user_call);
     fill_awaited();
+    fill_stack_of_placeless_call();
 }
 
 // Linux first runs at physical addresses; there it calls the VMM at an alias that nothing maps. True: the
@@ -196,21 +209,6 @@ void take_software_interrupt() {
     exception_taken(general_protection, vector_80_in_idt, 0);
 }
 
-// For `syscall` of 32-bit code on AMD's processors, and `sysenter` on Intel's, Linux does not report their
-// address. It reports an address in its vDSO, beyond 4 GiB. If it cannot read the stack it continues there,
-// which faults. ECX has the value of EBP.
-bool is_system_call_from_nowhere() {
-    return taken.cs == selector_user_code_32 && taken.rip >> 32U != 0;
-}
-
-// For Intel's processors such a `syscall` is an invalid opcode, for AMD's `sysenter` is.
-void take_system_call_from_nowhere() {
-    constexpr std::uint64_t nowhere = 0;
-    vcpu.registers.rip = nowhere;
-    vcpu.registers.general[rbp] = vcpu.registers.general[rcx];
-    exception_taken(invalid_opcode, 0, 0);
-}
-
 // User mode came here by a rewritten site of the kernel's text: with --isolate it cannot execute the site's
 // target.
 bool is_at_site_code_of_kernel(std::uint64_t here) {
@@ -242,8 +240,8 @@ void dispatch_signal() {
     if (is_event) {
         __atomic_fetch_or(&pending, event_pending, __ATOMIC_SEQ_CST);
     }
-    if (vcpu.cpl == 3 && is_system_call_from_nowhere()) {
-        take_system_call_from_nowhere();
+    if (vcpu.cpl == 3 && is_placeless_call(taken.rip, taken.cs)) {
+        take_placeless_call();
     } else if (is_event) {
         if (!is_isolated_user()) {
             leave_site_code();
@@ -303,6 +301,8 @@ void vmm_faulted(std::uint64_t signal, const Frame* frame) {
 // The processor waits for its start.
 void processor_entered() {
     enter_vmm();
+    follow_local_table(); // the process is a copy of another processor's
+    follow_thread_segments();
     begin_processor();
     leave();
 }
@@ -408,6 +408,7 @@ void start_entries() {
         handle(user_signal);
     }
     use_own_stack();
+    start_placeless_calls();
     start_site_trampolines();
 }
 

@@ -89,6 +89,8 @@ signal_in_vmm:
 	movq FRAME_RIP(%rbx), %rax
 	cmpq $leave_iret, %rax
 	je refused
+	cmpq $call_of_32_bits, %rax
+	je 7f
 	movq %r12, %rdi
 	movq %rbx, %rsi
 	call vmm_faulted
@@ -117,6 +119,10 @@ signal_in_vmm:
 	jne 6f
 	call forget_expired_timer
 6:	ret
+7:	// This host has no 32-bit calls.
+	movq $-38, FRAME_RAX(%rbx)	// ENOSYS
+	addq $(call_of_32_bits_end - call_of_32_bits), FRAME_RIP(%rbx)
+	ret
 
 // The iretq of `leave` faults, because the guest's target is invalid.
 refused:
@@ -212,6 +218,18 @@ frame_of_waiting:
 frame_of_going_on:
 	frame_to go_on, 0
 	.text
+
+// RDI is the address of a HostDescriptor. R8 to R11 are lost.
+	.globl set_thread_area
+set_thread_area:
+	pushq %rbx
+	movl %edi, %ebx
+	movl $CALL_32_SET_THREAD_AREA, %eax
+call_of_32_bits:
+	int $0x80
+call_of_32_bits_end:
+	popq %rbx
+	ret
 
 // RDI is the current process, RSI the other: the same call returns there.
 	.globl change_host

@@ -34,6 +34,7 @@ struct Frame {
     std::uint64_t cr2;
     std::uint64_t vector_registers;
 };
+static_assert(offsetof(Frame, rax) == FRAME_RAX);
 static_assert(offsetof(Frame, rip) == FRAME_RIP);
 static_assert(offsetof(Frame, vector_registers) == FRAME_VECTOR_REGISTERS);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // For entry.S: Linux's signal frame, and numbers of layout.hpp and system_call.hpp; entries.cpp asserts them.
 // NOLINTBEGIN(modernize-macro-to-enum): an assembler knows no enum.
+#define FRAME_RAX 144
 #define FRAME_RIP 168
 #define FRAME_VECTOR_REGISTERS 224
 
@@ -21,6 +22,7 @@
 #define CALL_PRCTL 157
 #define CALL_FUTEX 202
 #define CALL_EXIT_GROUP 231
+#define CALL_32_SET_THREAD_AREA 243
 #define CLONE_FLAGS 0x8011 // CLONE_PARENT | SIGCHLD
 #define CLONE_FILES 0x400
 #define NOTIFICATION_RECEIVE 0xc0502100

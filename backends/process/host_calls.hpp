@@ -32,6 +32,13 @@ enum SystemCall : std::uint16_t {
     call_close_range = 436,
 };
 
+// Of the 32-bit table, which `int $0x80` calls.
+constexpr std::uint16_t call_32_set_thread_area = 243;
+
+// The tables of calls, as <linux/audit.h> counts them.
+constexpr std::uint32_t architecture_32 = 0x40000003;
+constexpr std::uint32_t architecture_64 = 0xc000003e;
+
 // Of call_prctl: a call from outside this range becomes a signal.
 constexpr std::uint64_t set_user_dispatch = 59;
 constexpr std::uint64_t dispatch_on = 1;

@@ -3,8 +3,10 @@
 
 #include "backends/process/address_space_processes.hpp"
 #include "backends/process/domain.hpp"
+#include "backends/process/host_descriptor.hpp"
 #include "backends/process/processors.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/thread_segments.hpp"
 #include "backends/process/user_mode/process.hpp"
 #include "frontends/x86/processor/descriptors.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
@@ -33,18 +35,6 @@ struct LocalTable {
 [[gnu::section("processor")]] LocalTable given;
 [[gnu::section("processor")]] LocalTable given_to_user;
 
-// Linux's user_desc.
-struct HostDescriptor {
-    std::uint32_t index;
-    std::uint32_t base;
-    std::uint32_t limit; // in units of its granularity
-    std::uint32_t flags;
-};
-
-bool bit(std::uint64_t descriptor, unsigned number) {
-    return ((descriptor >> number) & 1U) != 0;
-}
-
 // The digest of a table is the XOR of its entries' digests.
 std::uint64_t digest_of(unsigned index, std::uint64_t descriptor) {
     if (descriptor == 0) {
@@ -65,26 +55,8 @@ void LocalTable::set(unsigned index, std::uint64_t descriptor) {
 // Not long code, nor present conforming code.
 bool can_be_hosts(std::uint64_t descriptor) {
     const Descriptor what{.low = descriptor, .high = 0};
-    const bool is_long = what.is_code() && bit(descriptor, 53);
+    const bool is_long = what.is_code() && descriptor_bit(descriptor, 53);
     return !is_long && !(what.is_conforming() && what.present());
-}
-
-HostDescriptor host_descriptor(unsigned index, std::uint64_t descriptor) {
-    constexpr std::uint32_t read_or_execute_only = 1U << 3U;
-    constexpr std::uint32_t not_present = 1U << 5U;
-    if (descriptor == 0) {
-        return {.index = index, .base = 0, .limit = 0, .flags = read_or_execute_only | not_present};
-    }
-    const Descriptor what{.low = descriptor, .high = 0};
-    const auto contents =
-        static_cast<std::uint32_t>((descriptor >> 42U) & 3U); // code; conforming or grows down
-    return {.index = index,
-            .base = static_cast<std::uint32_t>(what.base()),
-            .limit = static_cast<std::uint32_t>((descriptor & 0xffffU) | ((descriptor >> 32U) & 0xf0000U)),
-            .flags = (bit(descriptor, 54) ? 1U : 0U) | (contents << 1U) |
-                     (bit(descriptor, 41) ? 0U : read_or_execute_only) |
-                     (bit(descriptor, 55) ? 1U << 4U : 0U) | (what.present() ? 0U : not_present) |
-                     (bit(descriptor, 52) ? 1U << 6U : 0U)};
 }
 
 // False: this host has no local tables, or no 16-bit segments.
@@ -161,7 +133,7 @@ void follow_user_local_table() {
         operations[count] = {
             .call = call_modify_ldt,
             .arguments = {write, place + (count * sizeof(HostDescriptor)), sizeof(HostDescriptor)},
-            .reserved = 0};
+            .has_32_bits = 0};
         if (++count == most_user_operations) {
             send();
         }
@@ -182,10 +154,12 @@ namespace previrt::backend {
 
 using namespace process;
 
-// The global table is the host's: its user mode has the same segments as the guest's.
 bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
+    if (!local) {
+        return write_global_descriptor(index, descriptor);
+    }
     const std::uint64_t visible = can_be_hosts(descriptor) ? descriptor : 0;
-    if (!local || index >= most_entries || wanted.entries[index] == visible) {
+    if (index >= most_entries || wanted.entries[index] == visible) {
         return false;
     }
     wanted.set(index, visible);
@@ -193,11 +167,11 @@ bool write_descriptor(bool local, unsigned index, std::uint64_t descriptor) {
 }
 
 unsigned descriptor_count(bool local) {
-    return local ? most_entries : 0;
+    return local ? most_entries : global_descriptor_count();
 }
 
 unsigned descriptors_written(bool local) {
-    return local ? wanted.mark.entries : 0;
+    return local ? wanted.mark.entries : global_descriptor_count();
 }
 
 void load_local_table(std::uint64_t /*base*/, unsigned entries) {

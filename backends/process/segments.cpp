@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The host keeps the global descriptor table: a guest's code and data segments are those of any 64-bit
-// process.
+// process, but for a thread's own (thread_segments.hpp).
 #include "backends/process/segments.hpp"
 
 #include "backends/common/ring3/segment_bases.hpp"
 #include "backends/process/local_table.hpp"
+#include "backends/process/thread_segments.hpp"
 #include "frontends/x86/processor/segment_registers.hpp"
 #include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/backend/segment_bases.hpp"
@@ -49,7 +50,8 @@ std::uint16_t selector_to_load(std::uint16_t selector) {
     if ((selector & in_local) != 0) {
         return process::has_local_segment(selector) ? selector : 0;
     }
-    return (selector | privilege) == selector_user_data ? selector : 0;
+    const bool is_hosts = (selector | privilege) == selector_user_data;
+    return is_hosts || process::has_thread_segment(selector) ? selector : 0;
 }
 
 } // namespace previrt

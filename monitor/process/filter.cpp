@@ -62,16 +62,31 @@ std::vector<std::uint8_t> instructions(const Filter& filter) {
     return bytes;
 }
 
-} // namespace
-
-std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, unsigned folders,
-                                              unsigned processors) {
-    const Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
+Filter make_filter() {
+    Filter filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
     if (!filter) {
         throw InputError("no memory for a seccomp filter");
     }
     // Calls of another architecture, which have other numbers.
     check(seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
+    return filter;
+}
+
+// The one call of the host's 32-bit table: segments of a thread, for user mode. The filter of another
+// architecture is made alone, so that its rules count for that architecture only, and no other rule does.
+void add_32_bit_calls(const Filter& filter) {
+    Filter calls_of_32_bits = make_filter();
+    check(seccomp_arch_add(calls_of_32_bits.get(), SCMP_ARCH_X86));
+    check(seccomp_arch_remove(calls_of_32_bits.get(), SCMP_ARCH_NATIVE));
+    allow(calls_of_32_bits, SCMP_SYS(set_thread_area));
+    check(seccomp_merge(filter.get(), calls_of_32_bits.release())); // it becomes part of the other one
+}
+
+} // namespace
+
+std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, unsigned folders,
+                                              unsigned processors) {
+    const Filter filter = make_filter();
     // The guest's memory, at any address in the process.
     constexpr std::uint64_t rights = PROT_READ | PROT_WRITE | PROT_EXEC;
     for (const std::uint64_t in_advance : {std::uint64_t{0}, std::uint64_t{MAP_POPULATE}}) {
@@ -133,6 +148,7 @@ std::vector<std::uint8_t> make_process_filter(bool isolates, unsigned disks, uns
     }
     allow(filter, SCMP_SYS(restart_syscall));
     allow(filter, SCMP_SYS(exit_group));
+    add_32_bit_calls(filter);
     return instructions(filter);
 }
 

@@ -136,6 +136,11 @@ asm(".pushsection .user, \"aw\"\n"
     "user_round:\n"
     "	mov %rdi, %rbp\n"
     "	movq $0, 0x401fff00\n"
+    "	mov $0x63, %eax\n" /* spare_descriptors, level 3 */
+    "	plain mov %eax, %fs\n"
+    "	mov %fs:4, %eax\n"
+    "	cmp %rax, %rbp\n"
+    "	good e\n"
     "	mov $7, %eax\n" /* local_data */
     "	plain mov %eax, %fs\n"
     "	each_register set_register\n"
@@ -240,10 +245,12 @@ static void take_by_interrupt(struct frame* frame) {
 
 static uint64_t descriptors[1] __attribute__((aligned(4096)));
 
-/* FS:4 is then one of two words. */
-static uint64_t change_local_table(unsigned round) {
+/* FS:4 is then one of two words, by a segment of the local table and by one of the global table. */
+static uint64_t change_segments(unsigned round) {
+    struct table_pointer table;
     const uint32_t base = (uint32_t)user_address(user_words) + (round % 2 != 0 ? 8 : 0);
-    descriptors[0] = make_descriptor(base, 0xfff, 0xf3, 0x4);
+    descriptors[0] = gdt[spare_descriptors / 8] = make_descriptor(base, 0xfff, 0xf3, 0x4);
+    asm volatile("sgdt %[table]\n lgdt %[table]" : [table] "=m"(table) : : "memory");
     asm volatile("lldt %w[selector]" : : [selector] "r"(local_table) : "memory");
     return round % 2 != 0 ? 0x22 : 0x11;
 }
@@ -281,7 +288,7 @@ void guest(void) {
     uint64_t first_wrong = 0;
     for (unsigned round = 0; round < rounds; ++round) {
         set_late_page(0);
-        const struct exception exception = run_user(user_round, change_local_table(round));
+        const struct exception exception = run_user(user_round, change_segments(round));
         others_ended += exception.frame.vector != user_exit;
         wrong += exception.frame.rax != 0;
         first_wrong = first_wrong ? first_wrong : exception.frame.rax;

@@ -15,7 +15,7 @@ namespace previrt::process {
 struct UserOperation {
     std::uint64_t call;
     std::uint64_t arguments[6];
-    std::uint64_t reserved;
+    std::uint64_t has_32_bits; // 1: of the host's 32-bit table
 };
 
 constexpr unsigned most_user_operations = 32;
@@ -71,7 +71,8 @@ static_assert(offsetof(UserState, frames_are_read) == USER_FRAMES_ARE_READ - USE
 static_assert(offsetof(UserState, started) == USER_STARTED - USER_STATE);
 static_assert(offsetof(UserState, operation_count) == USER_OPERATION_COUNT - USER_STATE);
 static_assert(offsetof(UserState, operations) == USER_OPERATIONS - USER_STATE);
-static_assert(sizeof(UserOperation) == 64);
+static_assert(sizeof(UserOperation) == 64 &&
+              offsetof(UserOperation, has_32_bits) == USER_OPERATION_HAS_32_BITS);
 static_assert(sizeof(UserState) + sizeof(std::uint64_t) <= USER_ENTRY_STACK_TOP - USER_STATE);
 static_assert(USER_EXIT_VECTORS + USER_VECTOR_BYTES <= USER_EXIT_STACK);
 static_assert(USER_EXIT_FRAME + sizeof(UserExitFrame) <= USER_EXIT_STACK + USER_EXIT_STACK_BYTES);

@@ -15,18 +15,16 @@ enum Action : std::uint32_t { trap = 0x00030000, ask = 0x7fc00000, allow = 0x7ff
 // The offset of a filter's input.
 enum Place : std::uint8_t { number_of_call = 0, architecture = 4, next_instruction = 8, first_argument = 16 };
 
-constexpr std::uint32_t architecture_64 = 0xc000003e;
-
 // A sequence of cases: if all conditions of one hold, it decides; otherwise the next one is tried.
 class Filter {
 public:
     explicit Filter(std::span<FilterInstruction> room) : room_(room) {}
 
     // Begins a case of system calls from the instruction before this one.
-    void begin(const std::uint8_t* next) {
+    void begin(const std::uint8_t* next, std::uint32_t table = architecture_64) {
         case_begins_ = count_;
         require(next_instruction, stub_place(next));
-        require(architecture, architecture_64);
+        require_low(architecture, table);
     }
     void call(std::uint32_t number) { require_low(number_of_call, number); }
     void argument(unsigned which, std::uint64_t value) { require(first_argument + (which * 8), value); }
@@ -62,9 +60,7 @@ private:
     }
     void require(unsigned place, std::uint64_t value) {
         require_low(place, static_cast<std::uint32_t>(value));
-        if (place != architecture) {
-            require_low(place + 4, static_cast<std::uint32_t>(value >> 32U));
-        }
+        require_low(place + 4, static_cast<std::uint32_t>(value >> 32U));
     }
 
     std::span<FilterInstruction> room_;
@@ -109,6 +105,9 @@ std::span<const FilterInstruction> make_user_filter(std::span<FilterInstruction>
     filter.begin(user_stub_operated);
     filter.call(call_modify_ldt);
     filter.argument(0, write_local_table);
+    filter.end(ask);
+    filter.begin(user_stub_operated_32, architecture_32);
+    filter.call(call_32_set_thread_area);
     filter.end(ask);
     filter.begin(user_stub_operated);
     filter.call(call_prctl);

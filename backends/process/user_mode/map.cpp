@@ -29,7 +29,7 @@ UserChanges user_changes[most_hosts];
 UserOperation operation(std::uint64_t call, std::uint64_t first, std::uint64_t second,
                         std::uint64_t third = 0, std::uint64_t fourth = 0, std::uint64_t fifth = 0,
                         std::uint64_t sixth = 0) {
-    return {.call = call, .arguments = {first, second, third, fourth, fifth, sixth}, .reserved = 0};
+    return {.call = call, .arguments = {first, second, third, fourth, fifth, sixth}, .has_32_bits = 0};
 }
 
 // The host bounds both: a change inside a range makes two more.

@@ -130,7 +130,9 @@ void put_operations(UserState& state, std::span<const UserOperation> operations,
 }
 
 bool is_operation(const Notification& notification, const UserOperation& operation) {
-    return notification.next == stub_place(user_stub_operated) &&
+    const bool has_32_bits = operation.has_32_bits != 0;
+    return notification.next == stub_place(has_32_bits ? user_stub_operated_32 : user_stub_operated) &&
+           notification.architecture == (has_32_bits ? architecture_32 : architecture_64) &&
            static_cast<std::uint64_t>(notification.call) == operation.call &&
            std::ranges::equal(operation.arguments, notification.arguments);
 }
@@ -270,26 +272,27 @@ void put_template_operations(UserState& state) {
     constexpr std::uint64_t first_address = 0x10000;
     UserOperation operations[most_user_operations] = {};
     unsigned count = 0;
+    operations[count++] = {.call = call_munmap,
+                           .arguments = {first_address, user_stub_address - first_address},
+                           .has_32_bits = 0};
+    operations[count++] = {.call = call_munmap, .arguments = {calls_address, calls_bytes}, .has_32_bits = 0};
     operations[count++] = {
-        .call = call_munmap, .arguments = {first_address, user_stub_address - first_address}, .reserved = 0};
-    operations[count++] = {.call = call_munmap, .arguments = {calls_address, calls_bytes}, .reserved = 0};
-    operations[count++] = {
-        .call = call_munmap, .arguments = {user_own_end, host_end - user_own_end}, .reserved = 0};
+        .call = call_munmap, .arguments = {user_own_end, host_end - user_own_end}, .has_32_bits = 0};
     for (const std::uint8_t signal : user_signals) {
         operations[count++] = {
             .call = call_rt_sigaction,
             .arguments = {signal, start + offsetof(TemplateStart, handled), 0, sizeof(std::uint64_t)},
-            .reserved = 0};
+            .has_32_bits = 0};
     }
     operations[count++] = {
-        .call = call_sigaltstack, .arguments = {stub_place(user_stub_signal_stack)}, .reserved = 0};
+        .call = call_sigaltstack, .arguments = {stub_place(user_stub_signal_stack)}, .has_32_bits = 0};
     operations[count++] = {
         .call = call_setrlimit,
         .arguments = {limit_of_descriptors, start + offsetof(TemplateStart, most_descriptors)},
-        .reserved = 0};
+        .has_32_bits = 0};
     operations[count++] = {.call = call_seccomp,
                            .arguments = {set_filter, new_listener, start + offsetof(TemplateStart, filter)},
-                           .reserved = 0};
+                           .has_32_bits = 0};
     put_operations(state, {operations, count}, then_announce);
     state.started = 0;
 }
@@ -306,8 +309,8 @@ void take_descriptors_away(UserProcess& user_template, UserState& state) {
     constexpr std::uint64_t unshare = 2;
     constexpr std::uint64_t last = 0xffffffff;
     const UserOperation operations[] = {
-        {.call = call_close_range, .arguments = {memory_descriptor + 1, last, unshare}, .reserved = 0},
-        {.call = call_close_range, .arguments = {0, memory_descriptor - 1, unshare}, .reserved = 0},
+        {.call = call_close_range, .arguments = {memory_descriptor + 1, last, unshare}, .has_32_bits = 0},
+        {.call = call_close_range, .arguments = {0, memory_descriptor - 1, unshare}, .has_32_bits = 0},
     };
     do_operations(user_template, state, operations);
 }
@@ -349,7 +352,7 @@ UserOperation mapping_of(std::uint64_t address, std::uint64_t bytes, std::uint32
                          std::uint64_t offset) {
     return {.call = call_mmap,
             .arguments = {address, bytes, protection, map_shared | map_fixed, memory_descriptor, offset},
-            .reserved = 0};
+            .has_32_bits = 0};
 }
 
 // Until the process stops. Events call it.
@@ -414,7 +417,7 @@ bool have_user_process(unsigned host) {
     }
     UserProcess& user_template = user_templates[vcpu.number];
     UserState& templates = state_in(0);
-    const UserOperation clone[] = {{.call = call_clone, .arguments = {clone_beside_us}, .reserved = 0}};
+    const UserOperation clone[] = {{.call = call_clone, .arguments = {clone_beside_us}, .has_32_bits = 0}};
     put_operations(templates, clone, then_stop);
     go_on(user_template, templates, false);
     if (watch_operations(user_template, templates, clone, false)) {
@@ -450,7 +453,7 @@ bool have_user_process(unsigned host) {
         // Two calls that Linux lets pass any filter (uprobe and uretprobe).
         {.call = call_prctl,
          .arguments = {set_user_dispatch, dispatch_on, user_stub_address, page_size},
-         .reserved = 0},
+         .has_32_bits = 0},
     };
     put_operations(templates, mappings, then_stop);
     do_operations(made, user_state(host), mappings);

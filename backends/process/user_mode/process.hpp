@@ -21,6 +21,7 @@ extern const std::uint8_t user_stub_stop[];
 extern const std::uint8_t user_stub_stopped[];
 extern const std::uint8_t user_stub_leave[];
 extern const std::uint8_t user_stub_operated[];
+extern const std::uint8_t user_stub_operated_32[];
 extern const std::uint8_t user_stub_allowed[];
 extern const std::uint8_t user_stub_operations_done[];
 extern const std::uint8_t user_stub_left[];

@@ -97,10 +97,12 @@ user_stub_leave:
 	movq USER_OPERATIONS + 32(%r12), %r10
 	movq USER_OPERATIONS + 40(%r12), %r8
 	movq USER_OPERATIONS + 48(%r12), %r9
+	cmpb $0, USER_OPERATIONS + USER_OPERATION_HAS_32_BITS(%r12)
+	jne 8f
 	syscall
 	.globl user_stub_operated
 user_stub_operated:
-	cmpq $-4095, %rax
+9:	cmpq $-4095, %rax
 	jae 3f
 	incl %ebx
 	jmp 1b
@@ -115,6 +117,19 @@ user_stub_operated:
 	movq %rbx, %rdx
 	movl $USER_STOP_FAILED, %edi
 	jmp user_stub_stop
+8:	// The call has one argument, in EBX; the VMM is shown all six. R8 to R11 are lost.
+	movl %ebx, %r13d
+	movl %edi, %ebx
+	xorl %ecx, %ecx
+	xorl %edx, %edx
+	xorl %esi, %esi
+	xorl %edi, %edi
+	xorl %ebp, %ebp
+	int $0x80
+	.globl user_stub_operated_32
+user_stub_operated_32:
+	movl %r13d, %ebx
+	jmp 9b
 	.globl user_stub_announce
 user_stub_announce:
 4:	movl $1, USER_STARTED

@@ -8,6 +8,7 @@
 #include "backends/process/local_table.hpp"
 #include "backends/process/segments.hpp"
 #include "backends/process/system_call.hpp"
+#include "backends/process/thread_segments.hpp"
 #include "backends/process/user_mode/calls.hpp"
 #include "backends/process/user_mode/map.hpp"
 #include "backends/process/user_mode/process.hpp"
@@ -105,8 +106,12 @@ bool is_user_modes(const Frame& frame) {
     const auto is_local = [](std::uint16_t selector) {
         return (selector & local_at_level_3) == local_at_level_3;
     };
+    const auto is_threads = [](std::uint16_t selector) {
+        return is_thread_selector(selector) && (selector & 3U) == 3;
+    };
     return (frame.cs == selector_user_code || frame.cs == selector_user_code_32 || is_local(frame.cs)) &&
-           (frame.ss == selector_user_data || is_local(frame.ss)) && is_canonical(frame.rip);
+           (frame.ss == selector_user_data || is_local(frame.ss) || is_threads(frame.ss)) &&
+           is_canonical(frame.rip);
 }
 
 // Believes only a possible frame: the program may have made it itself.
@@ -272,6 +277,7 @@ void run_user_mode() {
         stop_guest("the host gives no further process for user mode");
     }
     follow_user_local_table();
+    follow_user_thread_segments();
     UserState& state = user_state(current_number());
     put_registers(state);
     const bool events_may_wait = !vcpu.interrupt_flag || vcpu.events_held;

@@ -16,6 +16,7 @@
 #include "frontends/x86/processor/processor_start.hpp"
 #include "frontends/x86/processor/stolen_time.hpp"
 #include "frontends/x86/processor/transfer.hpp"
+#include "frontends/x86/processor/usual_return.hpp"
 #include "frontends/x86/sites/sites.hpp"
 #include "inplace-vmm/backend/events.hpp"
 #include "inplace-vmm/backend/page_tables.hpp"
@@ -441,6 +442,16 @@ void system_call_taken(bool compatibility_mode) {
     enter_system_call(vcpu.registers.rip, compatibility_mode);
 }
 
+void sysenter_taken() {
+    constexpr std::uint64_t instruction_bytes = 2;
+    begin_entry(address_of_programs);
+    count_entry(Cause::system_call);
+    end_step();
+    record_event(Event::syscall, vcpu.registers.rip, vcpu.registers.general[rax]);
+    vcpu.instruction = vcpu.registers.rip - instruction_bytes;
+    enter_by_sysenter();
+}
+
 void event_taken() {
     ++counters.events_taken;
     begin_entry_here();
@@ -535,7 +546,8 @@ void prepare_return() {
         ++counters.user_returns;
         record_event(Event::user_return, vcpu.registers.rip, guest_flags());
         backend::flush_entries();
-        if (vcpu.descriptors_may_differ) {
+        // Programs of 32 bits may be threads that share their page tables, each with segments of its own.
+        if (vcpu.descriptors_may_differ || vcpu.cs != usual_return.code) {
             vcpu.descriptors_may_differ = false;
             follow_global_table();
         }

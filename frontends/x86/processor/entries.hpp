@@ -16,6 +16,8 @@ void site_jumped(std::uint64_t address);
 void exception_taken(std::uint8_t vector, std::uint32_t error_code, std::uint64_t fault_address);
 // `syscall` in user mode; RIP is behind it.
 void system_call_taken(bool compatibility_mode);
+// Likewise `sysenter`, which tells its handler no address.
+void sysenter_taken();
 // An asynchronous event came.
 void event_taken();
 

@@ -260,4 +260,23 @@ void enter_system_call(std::uint64_t next, bool compatibility_mode) {
     }
 }
 
+void enter_by_sysenter() {
+    const auto code = static_cast<std::uint16_t>(vcpu.sysenter_cs & 0xfffcU);
+    if (code == 0) {
+        vcpu.registers.rip = vcpu.instruction;
+        raise_exception(general_protection, 0);
+        return;
+    }
+    ++counters.system_calls;
+    load_flags(0, flag_interrupt | flag_resume);
+    vcpu.registers.rip = vcpu.sysenter_eip;
+    vcpu.registers.general[rsp] = vcpu.sysenter_esp;
+    set_privilege(0);
+    vcpu.cs = code;
+    vcpu.ss = static_cast<std::uint16_t>(code + 8);
+    if ((vcpu.registers.rflags & flag_trap) != 0) {
+        raise_single_step();
+    }
+}
+
 } // namespace previrt

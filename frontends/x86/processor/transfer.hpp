@@ -14,5 +14,7 @@ void far_jump(std::uint16_t selector, std::uint64_t offset);
 
 // The processor's action at `syscall` in user mode. `next` is the instruction behind it.
 void enter_system_call(std::uint64_t next, bool compatibility_mode);
+// The same at `sysenter`, which saves nothing.
+void enter_by_sysenter();
 
 } // namespace previrt

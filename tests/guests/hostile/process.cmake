@@ -87,7 +87,7 @@ in_process(process_calls 1 "${refused_by_host}" call_open call_socket call_execv
   call_handler call_privileges call_dispatch_off call_write_memory call_write_error call_of_x32 call_that_is_none
   call_of_32_bits call_by_user)
 in_process(process_calls "${any}" "${deed}" calls_allowed_first_seed calls_allowed_second_seed
-  calls_allowed_third_seed)
+  calls_allowed_third_seed calls_allowed_of_32_bits)
 in_process(process_calls 0 "^ok: calls that are not what they are" calls_of_kernel)
 in_process(process_calls 0 "^ok: calls that did not come to the guest's kernel" calls_of_user)
 

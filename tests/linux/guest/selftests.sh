@@ -6,7 +6,7 @@ for test in /selftests/*; do
     timeout "${TIMEOUT:-300}" "$test" >/tmp/output 2>&1
     status=$?
     echo "verdict $name $status"
-    grep -E '^\[(OK|FAIL|SKIP|WARN)\]' /tmp/output | sed -E 's/0x[0-9a-fA-F]+|[0-9]+/N/g' | sort | uniq -c |
+    grep -E '^\[(OK|FAIL|SKIP|WARN)\]' /tmp/output | sed -E 's/(0x)+[0-9a-fA-F]+|[0-9]+/N/g' | sort | uniq -c |
         sed -E "s/^ *([0-9]+) /verdict $name: \1 x /"
     [ $status = 0 ] || tail -n 3 /tmp/output
 done

@@ -244,6 +244,7 @@ void follow_timer() {}
 void begin_turn() {}
 void end_turn() {}
 void follow_local_table() {}
+void follow_thread_segments() {}
 SegmentState read_segments() {
     return {};
 }
