@@ -88,12 +88,11 @@ private:
     }
 
     static bool is_ignored(const SystemCall& made, std::uint16_t error) {
+        bool is_among_them = false;
         for (const std::uint16_t ignored : made.ignored) {
-            if (ignored == error) {
-                return true;
-            }
+            is_among_them = is_among_them || ignored == error;
         }
-        return false;
+        return is_among_them;
     }
 
     const Request& request_;
