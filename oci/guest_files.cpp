@@ -78,7 +78,9 @@ private:
         } else if (type == "proc" || type == "sysfs" || type == "tmpfs" || type == "mqueue") {
             // A read-only /dev gets its files first: see finish_devices().
             const bool is_devices = place == "/dev";
-            mount_own(place, type, is_devices ? options.flags & ~MS_RDONLY : options.flags, options.data);
+            mount_own(place, type,
+                      is_devices ? options.flags & ~static_cast<unsigned long>(MS_RDONLY) : options.flags,
+                      options.data);
         } // any other is one of this machine's, which runc has mounted
     }
 
