@@ -28,7 +28,8 @@ namespace {
 [[gnu::section("processor")]] bool timer_waits; // while an interrupt is requested
 
 // The guest may ask for 596,000 ticks a second, and the VMM takes longer than such a tick to take its event.
-// A slow host takes longer than the least time: then the time doubles until the guest executes an instruction.
+// A slow host takes longer than the least time: then the time doubles until the guest executes an
+// instruction.
 constexpr std::uint64_t least_between_timers = 20'000;
 constexpr std::uint64_t most_between_timers = 640'000;
 [[gnu::section("processor")]] std::uint64_t between_timers = least_between_timers;
@@ -46,10 +47,10 @@ std::optional<std::uint64_t> next_event() {
     return next ? std::optional(std::max(*next, timer_expired_at + between_timers)) : next;
 }
 
-// Behind pc.advance() of the timer's event.
+// The timer has expired. A guest that halts stays at one address too, but with interrupts enabled: its next
+// timer must not be late.
 void follow_progress_of_guest() {
-    const bool delivers = vcpu.interrupt_flag && pc.interrupt_requested(vcpu.number);
-    const bool stands = !delivers && timer_expired_at_address == vcpu.registers.rip;
+    const bool stands = !vcpu.interrupt_flag && timer_expired_at_address == vcpu.registers.rip;
     between_timers = stands ? std::min(2 * between_timers, most_between_timers) : least_between_timers;
     timer_expired_at_address = vcpu.registers.rip;
 }
@@ -79,15 +80,12 @@ void take_events() {
     }
     flush_console();
     const std::uint64_t now = backend::now();
-    const bool timer_expired = timer_set_for && *timer_set_for <= now;
-    if (timer_expired) {
+    if (timer_set_for && *timer_set_for <= now) {
         timer_set_for.reset();
         timer_expired_at = now;
-    }
-    pc.advance(vcpu.number, now);
-    if (timer_expired) {
         follow_progress_of_guest();
     }
+    pc.advance(vcpu.number, now);
     if (pc.request == Request::reset) {
         pc.rest_processor(true); // so that no frame waits for a further one
     }
