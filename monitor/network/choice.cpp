@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <sys/random.h>
@@ -184,6 +185,16 @@ private:
 };
 
 } // namespace
+
+std::string text_of(std::span<const std::uint8_t> hardware_address) {
+    std::string text;
+    for (const std::uint8_t byte : hardware_address) {
+        std::array<char, 3> digits{};
+        std::snprintf(digits.data(), digits.size(), "%02x", byte);
+        text += (text.empty() ? "" : ":") + std::string(digits.data());
+    }
+    return text;
+}
 
 NetworkChoice parse_network(std::string_view text) {
     return Parser(text).parse();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct PortForward {
 };
 
 using MacAddress = std::array<std::uint8_t, 6>;
+std::string text_of(std::span<const std::uint8_t> hardware_address); // 52:54:..
 
 // The parts of `--net`.
 struct NetworkChoice {

@@ -4,7 +4,6 @@
 #include "host/input_error.hpp"
 #include "monitor/network/tap.hpp"
 
-#include <cstdio>
 #include <fstream>
 
 namespace previrt {
@@ -12,16 +11,6 @@ namespace previrt {
 namespace {
 
 constexpr unsigned only_mtu = 1500;
-
-std::string text_of(const MacAddress& mac) {
-    std::string text;
-    for (const std::uint8_t byte : mac) {
-        char digits[4];
-        std::snprintf(digits, sizeof(digits), "%02x", byte);
-        text += (text.empty() ? "" : ":") + std::string(digits);
-    }
-    return text;
-}
 
 // A bridge does not pass on frames to its own cards' addresses: the machine's card must not have the guest's
 // address.
@@ -76,8 +65,10 @@ void check_network_of_qemu(const NetworkChoice& choice, const std::string& place
 }
 
 void check_bridged_network(const NetworkChoice& choice, const std::string& place) {
-    if (choice.kind == NetworkKind::by_switch) {
-        throw InputError("--net switch=" + choice.name + ": --on " + place + " has user, tap=NAME, none");
+    if (choice.kind == NetworkKind::by_switch || choice.kind == NetworkKind::interface) {
+        throw InputError(
+            std::string(choice.kind == NetworkKind::by_switch ? "--net switch=" : "--net interface=") +
+            choice.name + ": --on " + place + " has user, tap=NAME, none");
     }
     check_network_of_qemu(choice, place);
     check_ports(choice, place);

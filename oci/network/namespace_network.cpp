@@ -2,13 +2,12 @@
 #include "oci/network/namespace_network.hpp"
 
 #include "host/input_error.hpp"
+#include "monitor/network/choice.hpp"
 #include "oci/log.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <fstream>
 #include <linux/if_addr.h>
 #include <net/if.h>
@@ -27,14 +26,9 @@ std::string name_of(const RouteMessage& link) {
     return found == link.attributes.end() ? std::string() : found->second.substr(0, found->second.find('\0'));
 }
 
-std::string text_of(const std::string& address) {
-    std::string text;
-    for (const char byte : address) {
-        std::array<char, 4> digits{};
-        snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned char>(byte));
-        text += (text.empty() ? "" : ":") + std::string(digits.data());
-    }
-    return text;
+std::string hardware_address_of(const RouteMessage& link) {
+    const std::string& address = link.attributes.at(IFLA_ADDRESS);
+    return text_of({reinterpret_cast<const std::uint8_t*>(address.data()), address.size()});
 }
 
 std::vector<RouteMessage> find_interfaces(RouteSocket& socket) {
@@ -97,7 +91,7 @@ std::optional<NamespaceNetwork> read_namespace_network() {
     const int index = link.as<ifinfomsg>().ifi_index;
     constexpr std::uint32_t usual_mtu = 1500;
     NamespaceNetwork network{.interface = name_of(link),
-                             .hardware_address = text_of(link.attributes.at(IFLA_ADDRESS)),
+                             .hardware_address = hardware_address_of(link),
                              .mtu = link.value<std::uint32_t>(IFLA_MTU, usual_mtu),
                              .addresses = {},
                              .routes = {}};
@@ -171,14 +165,7 @@ void configure_network(CallProgram& program, const NamespaceNetwork& network) {
         send(address, add, content_place + offsetof(ifaddrmsg, ifa_index), purpose + ": an address");
     }
     for (const RouteMessage& route : network.routes) {
-        std::size_t place = content_place + sizeof(rtmsg);
-        for (const auto& [attribute, value] : route.attributes) {
-            if (attribute == RTA_OIF) {
-                break;
-            }
-            place += (sizeof(rtattr) + value.size() + 3) / 4 * 4;
-        }
-        send(route, add, place + sizeof(rtattr), purpose + ": a route");
+        send(route, add, route.place_of(RTA_OIF), purpose + ": a route");
     }
     for (const std::uint64_t descriptor : {any, socket}) {
         program.call(purpose, SYS_close, {result_of(descriptor)});

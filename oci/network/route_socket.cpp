@@ -75,6 +75,14 @@ std::string RouteMessage::encode(std::uint16_t flags) const {
     return std::string(bytes_of(header)) + body;
 }
 
+std::size_t RouteMessage::place_of(std::uint16_t attribute) const {
+    std::size_t place = content_place + aligned(content.size());
+    for (auto before = attributes.begin(); before->first != attribute; ++before) {
+        place += aligned(sizeof(rtattr) + before->second.size());
+    }
+    return place + sizeof(rtattr);
+}
+
 RouteSocket::RouteSocket() : socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)) {
     require(socket_.number() >= 0, "socket");
 }

@@ -42,6 +42,8 @@ struct RouteMessage {
 
     // As it is sent, with a header that asks for an answer. `flags`: in addition.
     [[nodiscard]] std::string encode(std::uint16_t flags) const;
+    // The place of an attribute's value in that.
+    [[nodiscard]] std::size_t place_of(std::uint16_t attribute) const;
 };
 constexpr std::size_t content_place = sizeof(nlmsghdr); // in an encoded message
 

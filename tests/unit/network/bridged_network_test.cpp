@@ -50,6 +50,7 @@ TEST(BridgedNetwork, OfNoneIsNone) {
 
 TEST(BridgedNetwork, HasNeitherSwitchNorLargeFrames) {
     EXPECT_THROW(check_bridged_network(parse_network("switch=socket"), "xen-domu"), InputError);
+    EXPECT_THROW(check_bridged_network(parse_network("interface=eth0"), "xen-domu"), InputError);
     EXPECT_THROW(check_bridged_network(parse_network("user,mtu=9000"), "xen-domu"), InputError);
     EXPECT_NO_THROW(check_bridged_network(parse_network("user,host-loopback,mtu=1500"), "xen-domu"));
 }
