@@ -9,36 +9,36 @@
 
 namespace previrt::oci {
 
-// The options of `create` and `run`.
-struct CreateOptions {
+// The options of `create`, `run` and `exec`.
+struct StartOptions {
     std::string name;
-    std::string bundle = ".";
     std::string console_socket;
     std::string pid_file;
-    bool no_pivot = false;
-    bool no_new_keyring = false;
-    bool detach = false; // of `run`, as the next two
-    bool keep = false;
-    bool no_subreaper = false;
-    unsigned preserved = 0; // descriptors for the container
+    bool detach = false;    // not of `create`
+    unsigned preserved = 0; // descriptors for the process
+
+    // Throws InputError if descriptors are preserved.
+    [[nodiscard]] std::vector<std::string> for_host_runtime() const;
 };
 
-struct ExecOptions {
-    std::string name;
+struct CreateOptions : StartOptions {
+    std::string bundle = ".";
+    bool no_pivot = false;
+    bool no_new_keyring = false;
+    bool no_subreaper = false; // of `run`
+};
+
+struct ExecOptions : StartOptions {
     std::string process; // a file
     std::vector<std::string> command;
-    std::string console_socket;
-    std::string pid_file;
     std::string directory;
     std::string user;
     std::vector<std::string> environment;
     std::vector<unsigned> groups;
     std::vector<std::string> capabilities;
     bool has_terminal = false;
-    bool detach = false;
     bool no_new_privileges = false;
     bool ignore_paused = false;
-    unsigned preserved = 0;
     std::string cgroup;
 };
 

@@ -202,10 +202,7 @@ void check_namespace(const nlohmann::json& entry) {
 }
 
 void check_network(const nlohmann::json& config) {
-    const nlohmann::json linux_part = config.value("linux", nlohmann::json::object());
-    const nlohmann::json namespaces = linux_part.value("namespaces", nlohmann::json::array());
-    if (std::ranges::none_of(namespaces,
-                             [](const nlohmann::json& entry) { return entry.at("type") == "network"; })) {
+    if (!has_namespace(config, "network")) {
         log_warning(
             "config.json: linux.namespaces: without a network namespace, the guest has a network of its "
             "own, through which it reaches this machine's network; this machine's interfaces and "
@@ -222,12 +219,8 @@ void check_hooks(const nlohmann::json& config) {
 
 void check_pod(const nlohmann::json& config) {
     const nlohmann::json annotations = config.value("annotations", nlohmann::json::object());
-    for (const char* const prefix : {"io.kubernetes.cri", "io.kubernetes.cri-o"}) {
-        const std::string type = annotations.value(
-            std::string(prefix) +
-                (prefix[sizeof "io.kubernetes.cri" - 1] == '-' ? ".ContainerType" : ".container-type"),
-            "");
-        if (type == "container") {
+    for (const char* const name : {"io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType"}) {
+        if (annotations.value(name, "") == "container") {
             throw InputError("config.json: annotations: a container that joins the guest of a pod is not "
                              "supported so far");
         }
@@ -242,6 +235,12 @@ nlohmann::json read_json(const std::string& path) {
         throw InputError(path + ": this is no JSON");
     }
     return json;
+}
+
+bool has_namespace(const nlohmann::json& config, const std::string& type) {
+    const nlohmann::json linux_part = config.value("linux", nlohmann::json::object());
+    return std::ranges::any_of(linux_part.value("namespaces", nlohmann::json::array()),
+                               [&](const nlohmann::json& entry) { return entry.at("type") == type; });
 }
 
 void write_json(const std::string& path, const nlohmann::json& json) {

@@ -38,10 +38,7 @@ nlohmann::json options_of(const GlobalOptions& options) {
     return kept;
 }
 
-void refuse_passed_descriptors(unsigned preserved) {
-    if (preserved != 0) {
-        throw InputError("--preserve-fds: a guest gets no descriptor of this machine");
-    }
+void warn_of_passed_sockets() {
     if (std::getenv("LISTEN_FDS") != nullptr) { // NOLINT(concurrency-mt-unsafe)
         log_warning("LISTEN_FDS: a guest gets no socket of this machine: the container has none of them");
     }
@@ -65,21 +62,13 @@ void make_store(const GlobalOptions& options, const CreateOptions& create, const
 }
 
 std::vector<std::string> host_options(const CreateOptions& create, const ContainerStore& store) {
-    std::vector<std::string> words = {"--bundle", store.bundle(), "--preserve-fds", passed_count};
-    if (!create.console_socket.empty()) {
-        words.insert(words.end(), {"--console-socket", create.console_socket});
-    }
-    if (!create.pid_file.empty()) {
-        words.insert(words.end(), {"--pid-file", create.pid_file});
-    }
+    std::vector<std::string> words = create.for_host_runtime();
+    words.insert(words.end(), {"--bundle", store.bundle()});
     if (create.no_pivot) {
         words.emplace_back("--no-pivot");
     }
     if (create.no_new_keyring) {
         words.emplace_back("--no-new-keyring");
-    }
-    if (create.detach) {
-        words.emplace_back("--detach");
     }
     if (create.no_subreaper) {
         words.emplace_back("--no-subreaper");
@@ -89,16 +78,33 @@ std::vector<std::string> host_options(const CreateOptions& create, const Contain
 }
 
 int start(const GlobalOptions& options, const CreateOptions& create, const char* command) {
-    refuse_passed_descriptors(create.preserved);
     const ContainerStore store(options.root, create.name);
-    make_store(options, create, store);
     std::vector<std::string> words = host_options(create, store);
+    warn_of_passed_sockets();
+    make_store(options, create, store);
     words.insert(words.begin(), command);
     const PassedDescriptors passed(store.listen_for_sessions());
     return run_host_runtime(options, words, passed.numbers());
 }
 
 } // namespace
+
+std::vector<std::string> StartOptions::for_host_runtime() const {
+    if (preserved != 0) {
+        throw InputError("--preserve-fds: a guest gets no descriptor of this machine");
+    }
+    std::vector<std::string> words = {"--preserve-fds", passed_count};
+    if (!console_socket.empty()) {
+        words.insert(words.end(), {"--console-socket", console_socket});
+    }
+    if (!pid_file.empty()) {
+        words.insert(words.end(), {"--pid-file", pid_file});
+    }
+    if (detach) {
+        words.emplace_back("--detach");
+    }
+    return words;
+}
 
 PassedDescriptors::PassedDescriptors(Descriptor socket)
     : program_(open(built_file(PREVIRT_CONTAINER_PROCESS).c_str(), O_RDONLY | O_CLOEXEC)),

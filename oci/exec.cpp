@@ -65,18 +65,11 @@ nlohmann::json process_of_options(const ExecOptions& exec, const nlohmann::json&
 
 std::vector<std::string> host_options(const ExecOptions& exec, const std::string& process,
                                       bool has_terminal) {
-    std::vector<std::string> words = {"exec", "--process", process, "--preserve-fds", passed_count};
-    if (!exec.console_socket.empty()) {
-        words.insert(words.end(), {"--console-socket", exec.console_socket});
-    }
-    if (!exec.pid_file.empty()) {
-        words.insert(words.end(), {"--pid-file", exec.pid_file});
-    }
+    std::vector<std::string> words = {"exec", "--process", process};
+    const std::vector<std::string> common = exec.for_host_runtime();
+    words.insert(words.end(), common.begin(), common.end());
     if (has_terminal) {
         words.emplace_back("--tty");
-    }
-    if (exec.detach) {
-        words.emplace_back("--detach");
     }
     if (exec.ignore_paused) {
         words.emplace_back("--ignore-paused");
@@ -92,9 +85,6 @@ int execute_in_container(const GlobalOptions& options, const ExecOptions& exec) 
     if (!store.exists()) {
         throw InputError("container does not exist: " + exec.name);
     }
-    if (exec.preserved != 0) {
-        throw InputError("--preserve-fds: a guest gets no descriptor of this machine");
-    }
     if (!exec.cgroup.empty()) {
         throw InputError("--cgroup: the process runs in the guest, in the container's group there");
     }
@@ -107,13 +97,13 @@ int execute_in_container(const GlobalOptions& options, const ExecOptions& exec) 
     const std::string number = std::to_string(getpid());
     const std::string file = "exec-" + number + ".json";
     const std::string host_file = store.path_of("exec-" + number + "-host.json");
+    const std::vector<std::string> words = host_options(exec, host_file, process["terminal"]);
     write_json(store.path_of(file), process);
     write_json(host_file, make_host_process(process["terminal"], process,
                                             {passed_program, "-", this_program(), "--root", options.root,
                                              "further-process", store.name(), file}));
     const PassedDescriptors passed(store.connect());
-    const int status =
-        run_host_runtime(options, host_options(exec, host_file, process["terminal"]), passed.numbers());
+    const int status = run_host_runtime(options, words, passed.numbers());
     unlink(host_file.c_str());
     if (status != 0) {
         unlink(store.path_of(file).c_str());

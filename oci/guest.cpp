@@ -98,12 +98,6 @@ unsigned processors_of(const nlohmann::json& resources, unsigned usual) {
     return std::clamp(count, 1U, most);
 }
 
-bool has_network_namespace(const nlohmann::json& config) {
-    const nlohmann::json linux_part = config.value("linux", nlohmann::json::object());
-    return std::ranges::any_of(linux_part.value("namespaces", nlohmann::json::array()),
-                               [](const nlohmann::json& entry) { return entry.at("type") == "network"; });
-}
-
 } // namespace
 
 GuestProcess make_container_process(const nlohmann::json& config,
@@ -153,7 +147,7 @@ int run_container_guest(const ContainerStore& store) {
     const nlohmann::json kept = read_json(store.path_of("options.json"));
     RunOptions options = make_run_options(kept, config);
     std::optional<NamespaceNetwork> network;
-    if (has_network_namespace(config)) {
+    if (has_namespace(config, "network")) {
         network = read_namespace_network();
     } else {
         options.net = "user";

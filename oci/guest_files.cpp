@@ -46,8 +46,7 @@ void enter_control_group(CallProgram& program) {
         program.write_file("the guest's control groups", "/sys/fs/cgroup/cgroup.subtree_control", controller,
                            {ENOENT});
     }
-    program.write_file("the guest's control groups", std::string(agent::container_group) + "/cgroup.procs",
-                       "0");
+    program.write_file("the guest's control groups", agent::container_group_processes, "0");
     program.call("a namespace of control groups", SYS_unshare, {number(CLONE_NEWCGROUP)});
 }
 

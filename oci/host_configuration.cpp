@@ -2,6 +2,7 @@
 #include "oci/host_configuration.hpp"
 
 #include "oci/capabilities.hpp"
+#include "oci/configuration.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,16 +12,11 @@ namespace previrt::oci {
 
 namespace {
 
-bool has_namespace(const nlohmann::json& namespaces, const std::string& type) {
-    return std::ranges::any_of(namespaces,
-                               [&](const nlohmann::json& entry) { return entry.at("type") == type; });
-}
-
 // With its first process, all others of a namespace of processes end. Another container's would let its
 // processes see the guest's on this machine.
-nlohmann::json make_namespaces(const nlohmann::json& given) {
+nlohmann::json make_namespaces(const nlohmann::json& config) {
     nlohmann::json namespaces = nlohmann::json::array();
-    for (const nlohmann::json& entry : given) {
+    for (const nlohmann::json& entry : config["linux"].value("namespaces", nlohmann::json::array())) {
         const std::string type = entry.at("type");
         if (type != "pid" && type != "ipc" && type != "uts" && type != "time") {
             namespaces.push_back(entry);
@@ -29,7 +25,7 @@ nlohmann::json make_namespaces(const nlohmann::json& given) {
     for (const char* const type : {"pid", "ipc", "uts"}) {
         namespaces.push_back({{"type", type}});
     }
-    if (!has_namespace(namespaces, "mount")) {
+    if (!has_namespace(config, "mount")) {
         namespaces.push_back({{"type", "mount"}});
     }
     return namespaces;
@@ -67,7 +63,7 @@ nlohmann::json make_host_configuration(const nlohmann::json& config, const std::
     for (const char* const of_guest : {"seccomp", "sysctl", "mountLabel"}) {
         linux_part.erase(of_guest);
     }
-    linux_part["namespaces"] = make_namespaces(linux_part.value("namespaces", nlohmann::json::array()));
+    linux_part["namespaces"] = make_namespaces(made);
     return made;
 }
 

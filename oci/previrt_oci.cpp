@@ -87,14 +87,18 @@ private:
         return command;
     }
 
-    static void add_create_options(CLI::App& command, CreateOptions& options) {
-        command.add_option("-b,--bundle", options.bundle, "The bundle's directory");
+    static void add_start_options(CLI::App& command, StartOptions& options) {
         command.add_option("--console-socket", options.console_socket, "Gets the terminal");
-        command.add_option("--pid-file", options.pid_file, "Gets the number of the container's process");
-        command.add_flag("--no-pivot", options.no_pivot, "As runc's");
-        command.add_flag("--no-new-keyring", options.no_new_keyring, "As runc's");
+        command.add_option("--pid-file", options.pid_file, "Gets the number of the process");
         command.add_option("--preserve-fds", options.preserved, "Refused, unless it is 0");
         command.add_option("ID", options.name, "The container")->required();
+    }
+
+    static void add_create_options(CLI::App& command, CreateOptions& options) {
+        add_start_options(command, options);
+        command.add_option("-b,--bundle", options.bundle, "The bundle's directory");
+        command.add_flag("--no-pivot", options.no_pivot, "The host's runtime calls no pivot_root");
+        command.add_flag("--no-new-keyring", options.no_new_keyring, "The host's runtime makes no keyring");
     }
 
     void add_create() {
@@ -107,7 +111,7 @@ private:
                                       [this, run] { return run_container(global_, *run); });
         add_create_options(*command, *run);
         command->add_flag("-d,--detach", run->detach, "Do not wait");
-        command->add_flag("--no-subreaper", run->no_subreaper, "As runc's");
+        command->add_flag("--no-subreaper", run->no_subreaper, "The host's runtime adopts no orphans");
     }
 
     void add_exec() {
@@ -117,18 +121,15 @@ private:
         command->add_option("-p,--process", exec->process, "A file with the process");
         command->add_flag("-t,--tty", exec->has_terminal, "It has a terminal");
         command->add_flag("-d,--detach", exec->detach, "Do not wait");
-        command->add_option("--console-socket", exec->console_socket, "Gets the terminal");
-        command->add_option("--pid-file", exec->pid_file, "Gets the number of the process");
         command->add_option("--cwd", exec->directory, "Its directory");
         command->add_option("-e,--env", exec->environment, "NAME=VALUE")->allow_extra_args(false);
         command->add_option("-u,--user", exec->user, "UID[:GID]");
         command->add_option("-g,--additional-gids", exec->groups, "A further group")->allow_extra_args(false);
         command->add_option("-c,--cap", exec->capabilities, "A capability")->allow_extra_args(false);
         command->add_flag("--no-new-privs", exec->no_new_privileges, "It gets no new rights");
-        command->add_flag("--ignore-paused", exec->ignore_paused, "As runc's");
-        command->add_option("--preserve-fds", exec->preserved, "Refused, unless it is 0");
+        command->add_flag("--ignore-paused", exec->ignore_paused, "Also in a paused container");
         command->add_option("--cgroup", exec->cgroup, "Refused");
-        command->add_option("ID", exec->name, "The container")->required();
+        add_start_options(*command, *exec);
         command->add_option("COMMAND", exec->command, "The program and its arguments");
         command->positionals_at_end();
     }

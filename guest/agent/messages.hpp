@@ -38,6 +38,7 @@ constexpr std::uint32_t most_folders_bytes = 32768;
 // Where the agent mounts a container's root, and the control group of its processes.
 constexpr const char* container_root = "/.previrt/root";
 constexpr const char* container_group = "/sys/fs/cgroup/container";
+constexpr const char* container_group_processes = "/sys/fs/cgroup/container/cgroup.procs";
 
 enum class Message : std::uint32_t {
     // To the agent.

@@ -22,10 +22,10 @@ constexpr long current_directory = -100; // AT_FDCWD
 // process in this one. The process stays in the agent's.
 void join_group() {
     const char* const groups = "/sys/fs/cgroup";
-    const char* const group = "/sys/fs/cgroup/container/cgroup.procs";
     const char* const type = "cgroup2";
     call(__NR_mount, address_of(type), address_of(groups), address_of(type), 0, 0); // an earlier one may stay
-    const long file = call(__NR_openat, current_directory, address_of(group), O_WRONLY | O_CLOEXEC);
+    const long file =
+        call(__NR_openat, current_directory, address_of(container_group_processes), O_WRONLY | O_CLOEXEC);
     call(__NR_write, file, address_of("0"), 1);
     call(__NR_close, file);
 }
