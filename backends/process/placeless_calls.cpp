@@ -3,8 +3,8 @@
 
 #include "backends/process/segments.hpp"
 #include "frontends/x86/paging/guest_memory.hpp"
+#include "frontends/x86/processor/cpuid.hpp"
 #include "frontends/x86/processor/entries.hpp"
-#include "inplace-vmm/backend/processor_state.hpp"
 #include "inplace-vmm/vcpu.hpp"
 
 namespace previrt::process {
@@ -16,10 +16,7 @@ bool is_sysenter; // not `syscall`, as on AMD's processors and their kin
 } // namespace
 
 void start_placeless_calls() {
-    constexpr std::uint32_t amd = 0x68747541; // EBX of AuthenticAMD
-    constexpr std::uint32_t hygon = 0x6f677948;
-    const std::uint32_t vendor = backend::host_cpuid(0, 0).ebx;
-    is_sysenter = vendor != amd && vendor != hygon;
+    is_sysenter = !is_of_amd();
 }
 
 // The host continues in its vDSO, beyond 4 GiB, where nothing is mapped.
@@ -27,8 +24,8 @@ bool is_placeless_call(std::uint64_t rip, std::uint16_t cs) {
     return cs == selector_user_code_32 && rip >> 32U != 0;
 }
 
-// Linux uses the address of neither: it too returns to its vDSO. Another guest's kernel finds in ECX, behind
-// `syscall`, that the instruction was at 0.
+// A guest's Linux ignores the address, and returns to its own vDSO. Another kernel reads it: `syscall` leaves
+// in ECX the address behind the instruction, and this one counts as an instruction at 0.
 void take_placeless_call() {
     constexpr std::uint64_t instruction_bytes = 2;
     auto& general = vcpu.registers.general;

@@ -101,13 +101,6 @@ std::uint32_t id_bits() {
     return static_cast<std::uint32_t>(std::bit_width(core_count() - 1));
 }
 
-bool is_of_amd() {
-    constexpr std::uint32_t auth = 0x68747541; // AuthenticAMD
-    constexpr std::uint32_t hygo = 0x6f677948; // HygonGenuine
-    const std::uint32_t name = backend::host_cpuid(0, 0).ebx;
-    return name == auth || name == hygo;
-}
-
 constexpr std::uint32_t cache_type = 0x1f;       // of leaf 4, EAX; 0: there is no further cache
 constexpr std::uint32_t cores_by_count = bit(1); // of leaf 0x80000001, ECX: CmpLegacy
 
@@ -124,6 +117,13 @@ std::uint32_t state_area_bytes(std::uint64_t components) {
 }
 
 } // namespace
+
+bool is_of_amd() {
+    constexpr std::uint32_t auth = 0x68747541; // AuthenticAMD
+    constexpr std::uint32_t hygo = 0x6f677948; // HygonGenuine
+    const std::uint32_t name = backend::host_cpuid(0, 0).ebx;
+    return name == auth || name == hygo;
+}
 
 backend::CpuidLeaf guest_cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     if (const std::optional<backend::CpuidLeaf> answer = interface_leaf(leaf)) {
